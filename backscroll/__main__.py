@@ -1,4 +1,4 @@
-"""`python -m backscroll`: the command line, for when no script of that name is on the path."""
+"""Run the command line as `python -m backscroll`, for when its script is not on the path."""
 
 from backscroll.surfaces.cli.main import main
 

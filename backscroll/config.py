@@ -73,7 +73,7 @@ _SWITCH = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set."""
+    """All settings, with their defaults."""
 
     store: str = ""  # a file, or postgresql://…; empty: one file in the user's data folder
     tenant: str = "default"  # whose rows in a shared PostgreSQL
@@ -181,7 +181,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting with where its value came from."""
+    """A setting, its value and its source."""
 
     name: str
     value: Any
@@ -189,13 +189,13 @@ class Setting:
 
 
 def format_setting_name(name: str) -> str:
-    """Return a setting as people write it: `sliding_window.size`."""
+    """Return the name of a setting as users write it: `sliding_window.size`."""
     table = next((t for t in TABLES if name.startswith(f"{t}_")), None)
     return name if table is None else f"{table}.{name[len(table) + 1 :]}"
 
 
 def flat(name: str) -> str:
-    """Return the same as a field of `Settings`."""
+    """Return the name of a setting as a field of `Settings`."""
     table, _, rest = name.partition(".")
     return f"{table}_{rest}" if table in TABLES and rest else name
 
@@ -233,7 +233,7 @@ def load(arguments: Mapping[str, Any] | None = None) -> Settings:
 
 
 def _fit_together(found: Mapping[str, Setting]) -> None:
-    """Refuse values that are no choice, or make no sense together."""
+    """Reject values that are not allowed, or that contradict each other."""
     for name, choices in CHOICES.items():
         if found[name].value not in choices:
             raise InvalidInput(
@@ -260,7 +260,7 @@ def _fit_together(found: Mapping[str, Setting]) -> None:
 
 
 def _flatten_settings(data: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Settings by the names of their fields; entries of tables take the name of the table with them."""
+    """Return settings by field name; entries of tables are prefixed with the name of the table."""
     known = {field.name for field in fields(Settings)}
     named = f"{path}: " if path else ""
     out: dict[str, Any] = {}
@@ -280,7 +280,7 @@ def _flatten_settings(data: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def _settings_in(path: Path) -> dict[str, Any]:
-    """Return what the file says about settings; services with models and programs with tools are none."""
+    """Return the settings in a file, without the tables of model providers and MCP servers."""
     return _flatten_settings({k: v for k, v in _read(path).items() if k not in (PROVIDERS, MCP)}, str(path))
 
 
@@ -307,7 +307,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _parse_file(text: str, yaml: bool) -> Any:
-    """Return the file as data; only people who have a file pay for reading it."""
+    """Parse the file; the parsers are imported only if there is a file."""
     if not yaml:
         import tomllib
 
@@ -321,7 +321,7 @@ def _parse_file(text: str, yaml: bool) -> Any:
 
 
 def providers_table() -> dict[str, Any]:
-    """Return what the file says about services with models, by their names; empty if it says nothing."""
+    """Return the model providers configured in the file, by name; empty if there are none."""
     path = config_file()
     table = _read(path).get(PROVIDERS, {})
     if not isinstance(table, dict):
@@ -332,7 +332,7 @@ def providers_table() -> dict[str, Any]:
 
 
 def mcp_table() -> dict[str, Any]:
-    """Return what the file says about programs with tools (`[mcp.NAME]`), by their names; empty if it says nothing."""
+    """Return the MCP servers configured in the file (`[mcp.NAME]`), by name; empty if there are none."""
     path = config_file()
     table = _read(path).get(MCP, {})
     if not isinstance(table, dict):
@@ -341,7 +341,7 @@ def mcp_table() -> dict[str, Any]:
 
 
 def _convert_value(name: str, value: Any, source: str) -> Any:
-    """Return a value of the setting's own type; text from the environment or a command line is read as such."""
+    """Convert a value to the setting's type; text from the environment or a command line is parsed."""
     wanted = cast("type[Any]", type(getattr(Settings(), name)))
     if wanted is bool:
         if isinstance(value, bool):

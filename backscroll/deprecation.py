@@ -16,7 +16,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warn that `old` is called `new` now; the warning names the line outside of this package that used it."""
+    """Warn that `old` was renamed to `new`; the warning points to the caller's line outside this package."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("backscroll."):
         level, frame = level + 1, frame.f_back
@@ -24,7 +24,7 @@ def warn_renamed(old: str, new: str) -> None:
 
 
 def rename_arguments(**names: str) -> Callable[[F], F]:
-    """Accept old keyword names of a function, each under the new name that is given for it."""
+    """Accept old keyword names of a function; each keyword here maps an old name to its new one."""
 
     def wrap(function: F) -> F:
         @wraps(function)

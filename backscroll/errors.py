@@ -29,7 +29,7 @@ from __future__ import annotations
 
 
 class BackscrollError(Exception):
-    """Something went wrong that a person can do something about."""
+    """An error that the user can do something about, with a hint."""
 
     exit_code = 1
 
@@ -43,7 +43,7 @@ class BackscrollError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors travel between processes, whatever their constructors ask for."""
+        """Make errors picklable, whatever arguments their constructors take."""
         return _rebuild_error, (type(self), self.args, self.__dict__)
 
 
@@ -57,19 +57,19 @@ def _rebuild_error(
 
 
 class InvalidInput(BackscrollError):
-    """What was passed in cannot be accepted; nothing was changed."""
+    """The input cannot be accepted; nothing was changed."""
 
     exit_code = 2
 
 
 class FormatError(InvalidInput):
-    """A file or a message list is not in the shape it claims to be."""
+    """A file or a message list does not have the format it claims to have."""
 
     exit_code = 3
 
 
 class BudgetTooSmall(InvalidInput):
-    """What must be in a prompt does not fit into the budget; `minimum` is the smallest budget that would do."""
+    """What must be in a prompt does not fit into the budget; `minimum` is the smallest budget that does."""
 
     def __init__(self, message: str, *, minimum: int, hint: str = "", **facts: object) -> None:
         super().__init__(message, hint=hint, minimum=minimum, **facts)
@@ -77,13 +77,13 @@ class BudgetTooSmall(InvalidInput):
 
 
 class NotFound(BackscrollError):
-    """Nothing by that name is in the store."""
+    """The store contains nothing by that name."""
 
     exit_code = 4
 
 
 class Ambiguous(NotFound):
-    """A short name fits several things."""
+    """A short name matches several things."""
 
 
 class Conflict(BackscrollError):
@@ -93,53 +93,53 @@ class Conflict(BackscrollError):
 
 
 class Forgotten(BackscrollError):
-    """The words asked for were erased on purpose by `forget`."""
+    """The requested text was erased by `forget`."""
 
     exit_code = 6
 
 
 class StoreError(BackscrollError):
-    """The store could not do it; what was there before is still there."""
+    """The store could not do it; its previous contents are intact."""
 
     exit_code = 7
 
 
 class StoreBusy(StoreError):
-    """Other writers held the store for longer than we were willing to wait."""
+    """Other writers held the store for longer than the timeout."""
 
 
 class StoreCorrupt(StoreError):
-    """The store is damaged, or is not a Backscroll store at all."""
+    """The store is damaged, or is not a Backscroll store."""
 
     exit_code = 8
 
 
 class StoreTooNew(StoreError):
-    """The store was written by a newer program; it was left untouched."""
+    """The store was written by a newer version; it was left untouched."""
 
     exit_code = 9
 
 
 class MissingExtra(BackscrollError):
-    """An optional part of Backscroll is needed for this and not installed."""
+    """An optional dependency is required and not installed."""
 
     exit_code = 10
 
 
 class BudgetExceeded(BackscrollError):
-    """A limit on money is reached, or the call would pass it; nothing was spent."""
+    """A spending limit is reached, or the call would exceed it; nothing was spent."""
 
     exit_code = 11
 
 
 class ModelError(BackscrollError):
-    """A model, or the service it runs at, could not do it; nothing was changed."""
+    """A model, or the service it runs on, failed; nothing was changed."""
 
     exit_code = 12
 
 
 class KeyRefused(ModelError):
-    """The service has no key, or does not take it."""
+    """The API key is missing, or the service rejects it."""
 
 
 class ModelUnknown(ModelError):
@@ -151,7 +151,7 @@ class ContextOverflow(ModelError):
 
 
 class ModelBusy(ModelError):
-    """Too many calls, a fault of the service, or no answer in time; another try may succeed."""
+    """Too many calls, an error of the service, or a timeout; retrying may succeed."""
 
 
 class Unreachable(ModelError):
@@ -159,4 +159,4 @@ class Unreachable(ModelError):
 
 
 class CutShort(ModelError):
-    """The answer broke off in the middle."""
+    """The answer was cut off in the middle."""

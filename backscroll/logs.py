@@ -1,7 +1,7 @@
-"""Loggers, one for each room that touches something: `backscroll.engine`, `.stores`, `.llm`, `.act`, `.workspace`, `.surfaces`.
+"""Loggers, one for each room that performs I/O: `backscroll.engine`, `.stores`, `.llm`, `.act`, `.workspace`, `.surfaces`.
 
-Quiet unless the program configures `logging`. Records hold ids, names of tools and models, counts and classes of errors; never the words
-of a conversation, arguments, addresses, keys or messages of errors, which may quote all of these. Pure rooms log nothing.
+Silent unless the program configures `logging`. Records contain ids, names of tools and models, counts and error classes;
+never conversation text, arguments, addresses, keys or error messages, which may quote all of these. Pure rooms log nothing.
 """
 
 from __future__ import annotations

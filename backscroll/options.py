@@ -1,7 +1,7 @@
 """Types of the settings that `backscroll.open()` takes as keyword arguments, for type checkers.
 
-Owns no value: defaults, comments and checks are in `config`, and a test of the house keeps the two in step. Every setting may be None,
-which means the same as leaving it out.
+Owns no values: defaults, comments and checks are in `config`, and a test keeps the two in step. Every setting may be None,
+which is the same as leaving it out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from backscroll.vocab.thread import Scope
 
 
 class OpenOptions(TypedDict, total=False):
-    """Settings by their names; see `backscroll.config.Settings` for what each of them means."""
+    """The settings by name; see `backscroll.config.Settings` for their meaning."""
 
     tenant: str | None
     actor: str | None

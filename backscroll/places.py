@@ -1,6 +1,6 @@
-"""Where the settings, the store and the permissions are on this system.
+"""Paths of the settings, the store and the permissions on this system.
 
-Apart from `config`, which declares every setting and takes longer to load than a help page may.
+Separate from `config`, which declares every setting and takes too long to load for a help page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ YAML = (".yaml", ".yml")
 
 
 def config_file() -> Path:
-    """The configuration file, whether or not it exists."""
+    """Return the path of the configuration file, whether or not it exists."""
     named = os.environ.get("BACKSCROLL_CONFIG")
     if named:
         return Path(named).expanduser()
@@ -27,17 +27,17 @@ def config_file() -> Path:
 
 
 def default_store() -> Path:
-    """The file that is used when nothing else is said."""
+    """Return the path of the store that is used by default."""
     return _folder("XDG_DATA_HOME", ".local/share") / "backscroll.db"
 
 
 def permissions_file() -> Path:
-    """Where it is kept what an agent may do unasked: always here, even if the settings are elsewhere, so that no agent can reach it."""
+    """Return the path of the agent's permissions: always here, even if the settings are elsewhere, so that no agent can reach it."""
     return _folder("XDG_CONFIG_HOME", ".config") / "permissions.toml"
 
 
 def _folder(variable: str, usual: str) -> Path:
-    """Our folder where this system keeps such things."""
+    """Return our folder in the system's usual place."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "backscroll"
     if sys.platform == "darwin":

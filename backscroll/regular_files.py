@@ -1,8 +1,8 @@
-"""Reading files that a user names: regular files only, and never waiting for one.
+"""Read files that a user names: regular files only, without ever blocking.
 
-A pipe, a socket or a device under the name of a file would block the program, or never end. They are refused with an OSError
-like any other file that cannot be read, so that every caller says so in its own words. Looks before it opens (opening a
-device may do something) and again at what was opened (it may have been swapped meanwhile).
+A pipe, a socket or a device under the name of a file would block the program or never end. They are rejected with an
+OSError like any other unreadable file, so that every caller reports it in its own words. Checks before opening (opening a
+device may have effects) and again afterwards (the file may have been swapped).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOT_REGULAR = "not a regular file"
 
 
 def is_special(path: Path) -> bool:
-    """Return True for what is there and is neither a file nor a folder: a pipe, a socket, a device."""
+    """Return True for a path that exists and is neither a file nor a folder: a pipe, a socket, a device."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -28,7 +28,7 @@ def is_special(path: Path) -> bool:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Return a regular file, open for reading; raises OSError for everything else."""
+    """Open a regular file for reading; raises OSError for anything else."""
     _check(path.stat().st_mode, path)
     handle = os.open(path, _FLAGS)
     try:
@@ -47,12 +47,12 @@ def _check(mode: int, path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return everything in a regular file."""
+    """Return the contents of a regular file."""
     with open_regular(path) as file:
         return file.read()
 
 
 def read_text(path: Path, encoding: str = "utf-8", errors: str = "strict", newline: str | None = None) -> str:
-    """Return everything in a regular file as text."""
+    """Return the contents of a regular file as text."""
     with io.TextIOWrapper(open_regular(path), encoding=encoding, errors=errors, newline=newline) as file:
         return file.read()

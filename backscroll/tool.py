@@ -1,8 +1,8 @@
-"""Tools for agents: the decorator, and what a tool gets and gives back.
+"""Tools for agents: the decorator, and the types a tool receives and returns.
 
     from backscroll.tool import ToolContext, tool
 
-The module can be called as the decorator is, so that `@backscroll.tool` means the same before and after it was imported.
+The module itself can be called as the decorator, so that `@backscroll.tool` means the same before and after this import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Tool", "ToolContext", "ToolOutput", "Toolbox", "tool"]
 
 
 class _Decorator(ModuleType):
-    """This module, as the decorator of the same name."""
+    """This module, callable as the decorator of the same name."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return tool(*args, **named)

@@ -19,6 +19,7 @@ from backscroll.engine.log.writer import add_message
 from backscroll.recall.text.words import index_words
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import content_of
+from bench.commands import commands
 from bench.corpus import Corpus
 from bench.crowds import postgres, writers
 from bench.graph_view import measure as graph_view
@@ -320,6 +321,7 @@ def graph(_folder: Path, options: Namespace) -> list[Row]:
 
 ALL: dict[str, Callable[[Path, Namespace], list[Row]]] = {
     "start": start,
+    "commands": commands,
     "append": append,
     "threads": threads,
     "edit": edit,

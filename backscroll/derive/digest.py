@@ -1,7 +1,7 @@
-"""Digests: the one line that replaces a tool call: tool, target, outcome, and a handle to the full result.
+"""Digests: one line in place of a tool call: the tool, its target, the outcome, and a handle to the full result.
 
-Owns: pairing calls with results (parallel ones, several results in one message, results without a call, calls without
-answered), the line, and calls whose long arguments are cut. Refuses: which calls are shown as digests; `assemble` decides.
+Owns: pairing calls with results (parallel calls, several results in one message, results without a call, calls without
+an answer), the line, and shortening long arguments. Refuses: which calls are shown as digests; `assemble` decides.
 The rules by kind of tool live in `derive/digests`.
 """
 
@@ -25,7 +25,7 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 
 __all__ = ["RECIPE", "Digest", "Kind", "digest_call", "digests_of", "kind_of", "short_arguments"]
 
-#: How digests are made; its version goes up whenever the same call and result would give another line.
+#: The recipe of digests; raise its version whenever the same call and result would give a different line.
 RECIPE = Recipe("digest", 2)
 LIMIT = 160
 NO_RESULT = "no result yet"
@@ -33,8 +33,8 @@ _DEPTH = 12
 _NAMELESS = "tool"
 _LEAST = 16  # cells
 _ORDINARY = 2_000  # characters of a result up to which the limit is unchanged
-_MOST = 3.0  # times the limit, for the longest
-_KEPT = 4_096  # outcomes in memory: every prompt and compaction needs the same ones
+_MOST = 3.0  # the longest outcome, as a multiple of the limit
+_KEPT = 4_096  # outcomes kept in memory: every prompt and compaction needs the same ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,26 @@ class Digest:
 
     tool_name: str
     target: str
-    summary: str  # one line: what came of it
+    summary: str  # the outcome on one line
     timestamp: str  # ISO time of the result, else of the call
     handle: str  # "[bs:17]": the message that holds the full result, else the call
     kind: Kind
     is_error: bool
     exit_code: int | None
-    call: Ref  # the message that asks; without one, the message that answers
-    result: Ref | None  # the message that answers; None: no result yet
+    call: Ref  # the message with the call; without one, the message with the result
+    result: Ref | None  # the message with the result; None: no result yet
     call_id: str = ""
     tokens: int | None = None  # of the full result, if counted
 
     @property
     def line(self) -> str:
-        """All of it on one line, for a list of operations."""
+        """The whole digest on one line, for a list of operations."""
         head = f"{self.tool_name} {self.target}".strip()
         return f"{head}: {self.summary} {self.handle}"
 
     @property
     def stub(self) -> str:
-        """What replaces the result right under its call, which names tool and target already."""
+        """The text that replaces the result under its call, which already names tool and target."""
         return f"{self.summary} {self.handle}"
 
 
@@ -79,7 +79,7 @@ def digest_call(
     """Return the digest of one call.
 
     `limit` is how many cells the outcome may take (a Chinese character takes two). With `grows` the outcome of a long
-    result may take more, up to three times: there is more in it that a later step may need.
+    result may take up to three times as many: it holds more that a later step may need.
     """
     came = _came(call, result, limit, grows=grows)
     return Digest(
@@ -99,7 +99,7 @@ def digest_call(
 
 @dataclass(frozen=True, slots=True)
 class _CallResult:
-    """The outcome of a call, wherever it is."""
+    """The outcome of a call, wherever the call and its result are in the history."""
 
     tool_name: str
     target: str
@@ -118,7 +118,7 @@ def let_go() -> None:
 
 
 def _came(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool) -> _CallResult:
-    """Return worked out once for the same call and result: reading a long result takes milliseconds."""
+    """Return the outcome of a call, cached by call and result: reading a long result takes milliseconds."""
     key = _fingerprint(call, result, limit, grows=grows)
     found = _kept.get(key)
     if found is None:
@@ -138,7 +138,7 @@ def _fingerprint(call: ToolCall, result: ToolResult | None, limit: int, *, grows
     if result is not None:
         hashed.update(b"!" if result.is_error else b".")
         for part in result.content:
-            # Words as they are, which is quick for long ones; their length in front, so that no two rows of parts look alike.
+            # The text itself, not its repr, which is quick for long ones; preceded by its length, so that different parts never look alike.
             words = (part.text if isinstance(part, Text) else repr(part)).encode("utf-8", "surrogatepass")
             hashed.update(f"{type(part).__name__} {len(words)} ".encode())
             hashed.update(words)
@@ -163,13 +163,13 @@ def _read(call: ToolCall, result: ToolResult | None, limit: int, *, grows: bool)
 
 
 def room_for(size: int, limit: int = LIMIT) -> int:
-    """Return cells for the outcome of a result of so many characters."""
+    """Return how many cells the outcome of a result of this many characters may take."""
     growth = min(_MOST, max(1.0, (size / _ORDINARY) ** 0.45))
     return max(_LEAST, int(limit * growth))
 
 
 def digests_of(messages: Sequence[Message], *, limit: int = LIMIT, grows: bool = True) -> list[Digest]:
-    """Return the digests of a step (or of more), in the order of the calls; a result without a call is listed by itself."""
+    """Return the digests of one or more steps, in the order of the calls; a result without a call gets its own digest."""
     answers: dict[str, list[tuple[int, Message, ToolResult]]] = {}
     for place, message in enumerate(messages):
         for part in message.parts:
@@ -215,7 +215,7 @@ def _calls(messages: Sequence[Message]) -> Iterator[tuple[int, Message, ToolCall
 def _answer(
     answers: dict[str, list[tuple[int, Message, ToolResult]]], call_id: str, place: int
 ) -> tuple[int, Message, ToolResult] | None:
-    """Return the first answer to a call that does not precede it; taken, so that ids used twice pair up in order."""
+    """Return the first answer that does not precede the call, and remove it, so that ids used twice are paired in order."""
     waiting = answers.get(call_id, [])
     for index, (where, _, _) in enumerate(waiting):
         if where >= place:
@@ -224,9 +224,9 @@ def _answer(
 
 
 def short_arguments(call: ToolCall, limit: int = LIMIT) -> Json:
-    """Return the arguments of a call with long values cut in the middle; structure and short values stay.
+    """Return the arguments of a call with long values cut in the middle; the structure and short values are unchanged.
 
-    A string that holds JSON stays a string that holds JSON; any other string is cut itself.
+    A string that holds JSON is cut inside that JSON and stays a string; any other string is cut itself.
     """
     arguments = call.arguments
     if not isinstance(arguments, str):
@@ -260,7 +260,7 @@ def _shorten_value(value: Json, limit: int, depth: int) -> Json:
 
 
 def _cut_value(text: str, limit: int) -> str:
-    """Return both ends of a long value; with the missing amount between."""
+    """Return both ends of a long value, with the number of omitted characters between them."""
     if width(text) <= limit:
         return text
     short = cut_middle(text, limit - 12)

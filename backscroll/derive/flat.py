@@ -1,4 +1,4 @@
-"""All the words of a message as one text, for scanning: what was said, called and answered; thinking left out.
+"""All text of a message as one string, for scanning: words, calls and results, without reasoning.
 
 Owns: the order (that of the parts) and the form (arguments unescaped: the values, not their JSON). Refuses: reasoning,
 because other people never read it, and bytes.
@@ -14,7 +14,7 @@ from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall
 
 
 def flat(message: Message) -> str:
-    """Return all the words of a message."""
+    """Return all text of a message."""
     return "\n".join(text for part in message.parts for text in _words(part) if text)
 
 

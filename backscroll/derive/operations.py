@@ -1,8 +1,8 @@
-"""Recent operations: what tools did lately, as a list for prompts.
+"""Recent operations: the latest tool calls, as a list for prompts.
 
 Owns: which operations are listed, how the list is written, and the fixed sentence that takes the place of
 `{recent_operations}` in a user's own system prompt: the list itself changes at every call and would break the provider's
-cache from there on. Refuses: where the list goes; `assemble` decides.
+cache from there on. Refuses: the position of the list; `assemble` decides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _words() -> Mapping[str, Mapping[str, str]]:
 
 
 def _translate(language: str, key: str) -> str:
-    """Return a sentence in a language, or in English where the table lacks that language."""
+    """Return a phrase in a language, or in English if the table lacks that language."""
     words = _words()
     short = language.lower().replace("_", "-").split("-")[0]
     return words.get(short, words["en"])[key]
@@ -51,7 +51,7 @@ def recent_operations(
 
 
 def newest(turns: Iterable[Turn], limit: int) -> list[Digest]:
-    """Return the newest operations of some turns, oldest first; no more turns are digested than needed."""
+    """Return the newest operations of some turns, oldest first, without digesting more turns than needed."""
     out: list[Digest] = []
     for turn in reversed(list(turns)):
         if len(out) >= limit:
@@ -83,7 +83,7 @@ def render_operations(digests: Sequence[Digest], language: str = "en", *, expand
 
 
 def _moment(timestamp: str) -> tuple[str, str]:
-    """Return day and minute of a time as it was written; nothing where it cannot be read."""
+    """Return day and minute of a time as written; empty if it cannot be read."""
     try:
         when = datetime.fromisoformat(timestamp)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Recipes: how what is derived is named, so that nothing is ever stale.
+"""Recipes: the names of derived data, so that nothing is ever stale.
 
 A recipe turns inputs into an artefact. The key of the artefact is a hash over the recipe, its version, its settings, the
 model (where one is used) and the inputs, so there is nothing to invalidate: after an edit the inputs have another key; what
-is missing under the current keys is due, what is present is right.
+is missing under the current keys is due, and whatever exists is valid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from backscroll.formats.sources.json_text import dumps
 from backscroll.vocab.part import Json
 
-#: Tokens of a text; passed in, because tables have to be read from disk.
+#: Counts the tokens of a text; passed in, because its tables are read from disk.
 Count: TypeAlias = Callable[[str], int]
 
 
@@ -25,7 +25,7 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A recipe for artefacts of one kind. `version` goes up whenever the same inputs would give another artefact."""
+    """A recipe for artefacts of one kind. Raise `version` whenever the same inputs would give another artefact."""
 
     name: str
     version: int

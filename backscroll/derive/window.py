@@ -1,9 +1,9 @@
-"""The window and the delay: which turns may be analysed yet, and which are settled.
+"""The window and the delay: which turns are ready for analysis, and which are settled.
 
-People edit, delete and regenerate recent turns all the time, so a turn is analysed only when `processing_delay` later turns
+Users edit, delete and regenerate recent turns all the time, so a turn is analysed only when `processing_delay` later turns
 follow the next one, and one that has left the window of the last `size` turns is pinned to the words it had
-then. Both follow from the log alone: `TurnMarks` folds what happens to the openings of turns, event by event, so a rebuild
-gives the same marks. Owns no words.
+then. Both follow from the log alone: `TurnMarks` folds the events about openings of turns one by one, so a rebuild
+gives the same marks. Owns no text.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ class Window:
 
     @property
     def rule(self) -> str:
-        """The name under which marks made with these settings are kept."""
+        """The name under which marks with these settings are stored."""
         return f"{self.size}.{self.delay}.{self.settled_edits}.{self.settled_deletes}"
 
     @property
     def freezes(self) -> bool:
-        """True where later edits of settled turns do not count."""
+        """True if later edits of settled turns are ignored."""
         return self.settled_edits == "ignore"
 
     def target(self, newest: int) -> int | None:
-        """Return the turn that is analysed when turn `newest` is sent; None where there is none yet."""
+        """Return the turn to analyse when turn `newest` is sent; None if there is none yet."""
         turn = newest - 1 - self.delay
         return turn if turn >= 0 else None
 
     def span(self, newest: int) -> tuple[int, int]:
-        """Return first and last turn of the window when turn `newest` is sent."""
+        """Return the first and last turn of the window when turn `newest` is sent."""
         return max(0, newest - self.size), max(0, newest - 1)
 
     def holds(self, turn: int, newest: int) -> bool:
-        """Return True if changes of a turn still reach the graph."""
+        """Return True if changes of a turn still affect the graph."""
         return turn >= newest - self.size
 
 
 def window_of(settings: Settings) -> Window:
-    """Return the window that settings ask for."""
+    """Return the window for these settings."""
     return Window(
         settings.sliding_window_size,
         settings.sliding_window_processing_delay,
@@ -61,7 +61,7 @@ def window_of(settings: Settings) -> Window:
 
 
 class TurnMarks:
-    """The marks of a thread, folded event by event. Given only its newest ones, new turns can be added at the end."""
+    """The marks of a thread, folded event by event. Starting from only the newest marks, new turns can be added at the end."""
 
     def __init__(self, window: Window, thread: str, marks: Iterable[TurnMark] = ()) -> None:
         self.window, self.thread = window, thread
@@ -90,22 +90,22 @@ class TurnMarks:
         return self._marks.get(opening)
 
     def around(self, position: bytes) -> list[TurnMark]:
-        """Return the turn of the history, as it is now, in which a position lies; where that is its very beginning, the one before too."""
+        """Return the current turn that contains a position; if it is the very beginning of one, the turn before it too."""
         high = bisect_right(self._order, (position, _LAST))
         low = bisect_left(self._order, (position, _FIRST))
         return [self._marks[opening] for _, opening in self._order[max(0, low - 1) : high]]
 
     def pinned_over(self, position: bytes) -> list[TurnMark]:
-        """Return settled turns that held a position when they left the window."""
+        """Return settled turns that contained a position when they left the window."""
         return [m for m in self._marks.values() if m.pinned and m.position <= position and position < m.ends]
 
     def after(self, opening: Ref) -> bytes | None:
-        """Return where the turn after a turn of the history begins; None for the last one."""
+        """Return where the turn after a turn of the history begins; None after the last one."""
         at = self._place(opening)
         return None if at is None or at + 1 >= len(self._order) else self._order[at + 1][0]
 
     def rank(self, opening: Ref) -> int | None:
-        """Return how many turns follow a turn; None where it is not in the history."""
+        """Return how many turns follow a turn; None if it is not in the history."""
         at = self._place(opening)
         return None if at is None else len(self._order) - 1 - at
 
@@ -116,7 +116,7 @@ class TurnMarks:
         at = bisect_left(self._order, (mark.position, opening))
         return at if at < len(self._order) and self._order[at] == (mark.position, opening) else None
 
-    # -- what happens ----------------------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------------------
 
     def add(self, opening: Ref, position: bytes) -> None:
         """Add a turn to the history: new, restored or moved. Call `settle` after each event."""
@@ -126,14 +126,14 @@ class TurnMarks:
         known = mark or TurnMark(self.thread, self.window.rule, opening, position)
         if (
             known.position != position
-        ):  # in another place it is another turn: with the words that it has there
+        ):  # a moved turn is another turn: with the words that it has at the new place
             known = replace(known, pinned=0, ends=b"")
         self._put(replace(known, position=position, gone=False))
         insort(self._order, (position, opening))
         self._restless.add(opening)
 
     def remove(self, opening: Ref) -> None:
-        """Remove a turn whose opening left the history; its marks are kept for its return."""
+        """Remove a turn whose opening left the history; its marks are kept in case it returns."""
         mark = self._marks.get(opening)
         if mark is None or mark.gone:
             return
@@ -146,20 +146,20 @@ class TurnMarks:
             self.changed[opening] = None
 
     def flush(self, seq: int) -> None:
-        """Allow analysis of every turn so far."""
+        """Make every turn so far ready for analysis."""
         for opening in list(self._restless):
             mark = self._marks[opening]
             if not mark.due:
                 self._put(replace(mark, due=seq))
 
     def content(self, opening: Ref, version: str, key: bytes, sources: tuple[Ref, ...]) -> None:
-        """Set what the analysis of a turn rests on."""
+        """Record the content that the analysis of a turn depends on."""
         mark = self._marks[opening]
         if (mark.version, mark.key, mark.sources) != (version, key, sources):
             self._put(replace(mark, version=version, key=key, sources=sources))
 
     def settle(self, seq: int) -> None:
-        """Update states after event `seq`: turns become due and settled as others follow, and open again in the window."""
+        """Update states after event `seq`: turns become due and settled as others follow, and reopen inside the window."""
         last = len(self._order)
         for opening in sorted(self._restless):
             mark, at = self._marks[opening], self._place(opening)

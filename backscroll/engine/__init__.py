@@ -1,1 +1,1 @@
-"""The only place that wires: stores and pure rooms meet here, and the `Thread` that users hold lives here."""
+"""Connects stores, files and models with the pure rooms, and defines the `Engine` and `Thread` that users hold."""

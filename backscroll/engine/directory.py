@@ -1,6 +1,6 @@
-"""The threads of a store: begun, found and listed, by id, by the caller's own key, by project and by user.
+"""The threads of a store: create, find and list them, by id, by the caller's own key, by project and by user.
 
-Owns how a thread begins and how one is named. Refuses to know what threads say.
+Owns how a thread is created and named. Does not read messages.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from backscroll.vocab.part import Json
 
 @doors
 class ThreadDirectory(EngineScope):
-    """The part of an engine that knows which threads there are."""
+    """The part of an engine that creates and finds threads."""
 
     @abstractmethod
     def _open(self, thread: str, actor: str | None) -> Thread:
-        """A thread as users hold it, by its full id."""
+        """Return the thread with this full id, as users hold it."""
 
     def create(
         self,
@@ -41,7 +41,7 @@ class ThreadDirectory(EngineScope):
         metadata: dict[str, Json] | None = None,
         actor: str | None = None,
     ) -> Thread:
-        """Begin a conversation; of the user that the settings name where none is given."""
+        """Create a thread; `user` defaults to the one in the settings."""
         about = self._about(title, project, user, kind, language, tags, metadata)
         made = self.store.write(lambda tx: self.begin(tx, about, actor).state.id)
         thread = self._open(made, actor)
@@ -61,9 +61,9 @@ class ThreadDirectory(EngineScope):
         metadata: dict[str, Json] | None = None,
         actor: str | None = None,
     ) -> Thread:
-        """The thread that you call `key`: a chat id, a ticket. It is begun, with the rest, where there is none.
+        """Return the thread that you call `key`, such as a chat id or a ticket; create it if there is none.
 
-        Callers that ask at the same time, in any process, get the same thread.
+        Concurrent callers, in any process, get the same thread.
         """
         about = partial(self._about, title, project, user, kind, language, tags, metadata)
         return self._open(self.begin_once(key, about, actor, user=user).id, actor)
@@ -84,7 +84,7 @@ class ThreadDirectory(EngineScope):
         return ThreadDescription(title, project, kind, language, tuple(tags), metadata or {}, whose)
 
     def fork(self, parent: str, at: Ref | None, *, title: str | None, actor: str) -> str:
-        """A thread that shares another one's past up to and including a message; gives its id."""
+        """Create a thread that shares another one's history up to and including a message; return its id."""
 
         def work(tx: Writer) -> str:
             state = tx.lock_thread(parent) if THREAD_ID.fullmatch(parent) else None
@@ -102,7 +102,7 @@ class ThreadDirectory(EngineScope):
         return made
 
     def thread(self, name: str, *, actor: str | None = None, user: str | None = None) -> Thread:
-        """A thread by its id, or by the first digits of it; with `user` only one that belongs to this user."""
+        """Return a thread by its id or id prefix; with `user`, only one that belongs to this user."""
         found = self._open(self.resolve(name), actor)
         if user is not None and found.info.user != user:
             raise NotFound(
@@ -112,7 +112,7 @@ class ThreadDirectory(EngineScope):
         return found
 
     def resolve_ref(self, name: str) -> Ref:
-        """A message, revision or event by its full or short name (`3f2a9c1e.17`)."""
+        """Return the message, revision or event with this full or short id (`3f2a9c1e.17`)."""
         thread, dot, seq = name.strip().rpartition(".")
         if not dot or not seq.isdecimal() or not seq.isascii() or int(seq) < 1:
             raise NotFound(f"invalid message id: {name!r}", hint="ids look like 3f2a9c1e.17")

@@ -1,4 +1,4 @@
-"""What works here: store, full text, tables of tokens, vectors and their encoder, git, providers. Looks, never changes."""
+"""Diagnose the installation: store, full text, token tables, vectors and their encoder, git, providers. Read-only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KEYS = {"OpenAI": "OPENAI_API_KEY", "Anthropic": "ANTHROPIC_API_KEY"}
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """One thing that was looked at; `ok` None: not there, and not needed."""
+    """The result of one check; `ok` None: missing, and not needed."""
 
     name: str
     ok: bool | None
@@ -41,7 +41,7 @@ class DoctorCheck:
 
 
 def doctor(engine: EngineScope) -> list[DoctorCheck]:
-    """Return every check, in the order a person would make them."""
+    """Run every check, in the order a person would make them."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
     return [
         DoctorCheck("python", sys.version_info >= (3, 11), python),
@@ -90,7 +90,7 @@ def _store(engine: EngineScope) -> list[DoctorCheck]:
 
 
 def _damage(engine: EngineScope) -> list[DoctorCheck]:
-    """Check for threads whose rows cannot be read, and what repairs have set aside."""
+    """Check for threads with unreadable rows, and for what repairs have set aside."""
     try:
         lost = engine.store.read(lambda reader: reader.unreadable())
     except BackscrollError as error:
@@ -100,7 +100,7 @@ def _damage(engine: EngineScope) -> list[DoctorCheck]:
 
 
 def _full_text(engine: EngineScope) -> DoctorCheck:
-    """Return both languages through the real tokeniser and the store's own query language."""
+    """Check full-text search in both languages, with the real tokenizer and the store's own query language."""
     try:
         for text, asked in (("The tests were running", "run"), ("把文件保存到磁盘", "保存")):
             query = parse_query(asked)
@@ -120,7 +120,7 @@ def _extra(name: str, module: str, label: str, hint: str) -> DoctorCheck:
 
 
 def _tokens() -> DoctorCheck:
-    """Return whether tokens can be counted exactly with what is on this computer."""
+    """Check whether tokens can be counted exactly on this computer."""
     if find_spec("tiktoken") is None:
         return DoctorCheck("tokenizers", None, "exact token counts: not installed", "pip install tiktoken")
 
@@ -140,7 +140,7 @@ def _tokens() -> DoctorCheck:
 
 
 def _vectors(engine: EngineScope) -> list[DoctorCheck]:
-    """Return which encoder there is, and how many vectors it has made."""
+    """Check which encoder is installed, and how many vectors it has made."""
     name = engine.settings.encoder
     try:
         encoder = encoder_of(name)

@@ -1,4 +1,4 @@
-"""The engine: everything in one store. Safe to share between OS threads; `engine/opening` gives one per store and process."""
+"""The engine: one open store and everything it contains. Safe to share between OS threads; `engine/opening` returns one per store and process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @doors
 class Engine(ThreadDirectory):
-    """Everything in one store."""
+    """An open store: create, find, search, import, export, verify and erase threads."""
 
     def __init__(self, store: Store, settings: Settings, means: ClockAndIds | None = None) -> None:
         super().__init__(store, settings, means)
@@ -54,7 +54,7 @@ class Engine(ThreadDirectory):
     # -- life ------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the store; the last one to do so closes it."""
+        """Release the store; the last engine to release it closes it."""
         answers = [work() for work in self._closing]
         if all(answers):
             if self._worker is not None:
@@ -62,7 +62,7 @@ class Engine(ThreadDirectory):
             self.store.close()
 
     def worker(self) -> Worker:
-        """Who derives ahead of time for this engine; begins to work where the settings say so."""
+        """Return the background worker, and start it if the settings enable it."""
         with self._lock:
             if self._worker is None:
                 from backscroll.engine.background.worker import Worker  # start-up: a store opens without it
@@ -75,7 +75,7 @@ class Engine(ThreadDirectory):
 
     @property
     def at_work(self) -> Worker | None:
-        """The worker that lives now; None if none was started. Asking starts none."""
+        """The running background worker; None if none was started. Does not start one."""
         worker = self._worker
         return worker if worker is not None and worker.working else None
 
@@ -90,17 +90,17 @@ class Engine(ThreadDirectory):
     # -- users and projects ----------------------------------------------------------------------------------
 
     def user(self, name: str) -> User:
-        """The user that threads belong to: what is known of them over all of their conversations."""
+        """Return the user with this name: what is known about them across all their threads."""
         from backscroll.engine.user import User  # start-up: a store opens without it
 
         return User(self, name)
 
     def users(self) -> list[str]:
-        """Everybody to whom a thread belongs, in order of their names."""
+        """Return the names of all users that own a thread, sorted."""
         return sorted({info.user for info in self.threads() if info.user})
 
     def graph(self, *, project: str | None = None, user: str | None = None) -> ScopeGraph:
-        """The knowledge graph over all threads of a project, or of a user."""
+        """Return the knowledge graph over all threads of a project or of a user."""
         # start-up: a store opens without it
         from backscroll.engine.knowledge.people.graph import ScopeGraph
 
@@ -121,7 +121,7 @@ class Engine(ThreadDirectory):
         keep_shared: bool = False,
         dry_run: bool = False,
     ) -> forgetting.ForgetReport:
-        """Erase messages for good; then rewrite the file so that no page keeps them."""
+        """Erase messages permanently, then rewrite the store's file so that no page still contains them."""
         if not messages:
             raise InvalidInput(
                 "no message to forget", hint="name at least one; `forget_thread` erases a whole thread"
@@ -131,7 +131,7 @@ class Engine(ThreadDirectory):
     def forget_thread(
         self, thread: str, *, actor: str, keep_shared: bool = False, dry_run: bool = False
     ) -> forgetting.ForgetReport:
-        """Erase a whole thread for good, in the same way."""
+        """Erase a whole thread permanently, and rewrite the store's file."""
         return self._forget(thread, None, actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def _forget(
@@ -150,7 +150,7 @@ class Engine(ThreadDirectory):
         return replace(done, unreachable=(*scrub(self, [thread, *done.threads], actor), *kept))
 
     def forget_acts(self, thread: str, seqs: Sequence[int], *, actor: str) -> forgetting.ForgetReport:
-        """Erase the words of what was done beside the conversation, by the numbers of its events."""
+        """Erase the texts of events that are not messages (overrides, memories, task steps), by event number."""
         return forget_acts(self, thread, seqs, actor)
 
     # -- finding ---------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Engine(ThreadDirectory):
         tool: str | None = None,
         limit: int = 20,
     ) -> SearchResult:
-        """Return messages that hold all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best first."""
+        """Return the messages that contain all the words (`"a phrase"`, `-not`, `OR`, `begin*`), best match first."""
         from backscroll.engine.search.words import search  # start-up: a store opens without it
 
         return search(
@@ -199,7 +199,7 @@ class Engine(ThreadDirectory):
         again: bool = False,
         project: str | None = None,
     ) -> list[ImportReport]:
-        """Bring in a file or folder of another tool, or a native file; a second import brings in what is new."""
+        """Import a file or folder of another tool, or a native file; importing it again adds only what is new."""
         from backscroll.engine.exchange.imports import import_path  # start-up: a store opens without it
 
         return import_path(
@@ -213,7 +213,7 @@ class Engine(ThreadDirectory):
         )
 
     def discover(self) -> list[HistoryFile]:
-        """Histories of other tools on this computer."""
+        """Find conversation histories of other tools on this computer."""
         from backscroll.engine.exchange.discovery import discover  # start-up: a store opens without it
 
         return discover()
@@ -227,7 +227,7 @@ class Engine(ThreadDirectory):
         discovered: bool = False,
         every: float = 1.0,
     ) -> None:
-        """Follow files as they grow, until `stop` is set."""
+        """Import from files as they grow, until `stop` is set."""
         from backscroll.engine.exchange.discovery import watch  # start-up: a store opens without it
 
         watch(self, paths, on_report, stop, discovered=discovered, every=every)
@@ -238,13 +238,13 @@ class Engine(ThreadDirectory):
         format: str = "native",
         target: str | None = None,
     ) -> ExportReport:
-        """Write threads (None: all) in another shape: to a file, to a folder, or as text."""
+        """Export threads (None: all) in a format: to a file, to a folder, or as text."""
         from backscroll.engine.exchange.exports import export  # start-up: a store opens without it
 
         return export(self, threads, format, target)
 
     def formats(self) -> list[tuple[str, str, bool, bool]]:
-        """Name, label, whether it can be read, whether it can be written."""
+        """List the formats: name, label, whether it can be read, whether it can be written."""
         from backscroll.formats.detection import formats  # start-up: a store opens without it
 
         return [
@@ -257,32 +257,32 @@ class Engine(ThreadDirectory):
     def verify(
         self, thread: str | None = None, progress: Callable[[int, int], None] | None = None
     ) -> VerificationReport:
-        """Re-hash and re-project everything (or one thread) and say exactly what is wrong."""
+        """Rehash and rebuild everything (or one thread) from the log, and report every mismatch."""
         from backscroll.engine.log.verification import verify_store  # start-up: a store opens without it
 
         wanted = None if thread is None else self.resolve(thread)
         return self.store.read(lambda reader: verify_store(reader, wanted, progress))
 
     def repair(self) -> list[RepairReport]:
-        """Set aside what does not verify and build the rest again from the log; says what was done."""
+        """Set aside what does not verify and rebuild the rest from the log; return what was done."""
         from backscroll.engine.exchange.repair import repair_store  # start-up: a store opens without it
 
         return repair_store(self)
 
     def save_aside(self, target: str | os.PathLike[str]) -> int:
-        """Write what repairs have set aside into a file; return how many rows."""
+        """Write the rows that repairs set aside to a file; return how many there are."""
         from backscroll.engine.exchange.repair import save_aside  # start-up: a store opens without it
 
         return save_aside(self, os.fspath(target))
 
     def doctor(self) -> list[DoctorCheck]:
-        """Return what works here."""
+        """Diagnose the installation: return one check per component."""
         from backscroll.engine.doctor import doctor  # start-up: a store opens without it
 
         return doctor(self)
 
     def backup(self, target: str | os.PathLike[str]) -> None:
-        """A consistent copy of the store, made while others go on working."""
+        """Write a consistent copy of the store while other programs keep using it."""
         from backscroll.engine.log.backups import backup  # start-up: a store opens without it
 
         backup(self.store, checked_path(target))

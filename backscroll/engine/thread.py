@@ -1,7 +1,7 @@
-"""The thread that users hold: everything one can do to a conversation.
+"""The thread that users hold: every operation on a conversation.
 
-Each method is one transaction, durable on return, safe from any OS thread. Reading is inherited from `engine/core/history`, the graph,
-tasks, memories and looking back from `engine/thread_knowledge`.
+Each method is one transaction, durable on return and safe from any OS thread. Reading is inherited from
+`engine/core/history`; the graph, tasks, memories and recall from `engine/thread_knowledge`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other i
 
 @doors
 class Thread(ThreadKnowledge):
-    """One conversation. Two handles on the same thread always agree: neither keeps anything of its own."""
+    """One conversation. Handles keep no state of their own, so two handles on the same thread always agree."""
 
     def __init__(self, engine: Engine, thread: str, actor: str | None = None) -> None:
         super().__init__(engine, thread, actor)
@@ -59,7 +59,7 @@ class Thread(ThreadKnowledge):
         return f"<Thread {self.id[:8]} {self.info.title!r}>"
 
     def _change_message(self, message: Ref, work: Callable[[Pen], object]) -> Message:
-        """Do something to a message and give it as it is afterwards."""
+        """Change a message and return it as it is afterwards."""
 
         def both(pen: Pen) -> Message:
             work(pen)
@@ -82,10 +82,10 @@ class Thread(ThreadKnowledge):
         pinned: bool = False,
         metadata: Mapping[str, Json] | None = None,
     ) -> Message:
-        """Add a message to the end; durable on return.
+        """Append a message; durable on return.
 
-        `metadata` are JSON values of your own that stay with the message, also when it is edited: `message.metadata` gives
-        them back, prompts do not show them.
+        `metadata` holds JSON values of your own that stay with the message when it is edited; read them from
+        `message.metadata`. Prompts do not show them.
         """
         said = partial(batch.append, self, role, content, author=author, at=at)
         message = said(hidden=hidden, pinned=pinned, metadata=metadata)
@@ -96,9 +96,9 @@ class Thread(ThreadKnowledge):
     def extend(self, messages: Iterable[MessageLike]) -> list[Message]:
         """Append many messages in one transaction, all or none; durable on return.
 
-        Each is a {role, content} dictionary as OpenAI Chat or Anthropic has it, a (role, content) pair, or a message of
-        another thread. The words of several hundred or more enter the index afterwards: in the background, or when
-        a search waits for them.
+        Each is a {role, content} dictionary in the format of OpenAI Chat or Anthropic, a (role, content) pair, or a message
+        of another thread. Batches of several hundred or more are indexed for search afterwards: in the background, or by
+        the next search.
         """
         return batch.extend(self, messages)
 
@@ -117,7 +117,7 @@ class Thread(ThreadKnowledge):
         author: str | None = None,
         at: str | datetime | None = None,
     ) -> Message:
-        """Put a message between others; with neither `after` nor `before`, at the very beginning."""
+        """Insert a message between others; without `after` and `before`, at the beginning."""
         if after is not None and before is not None:
             raise InvalidInput("give `after` or `before`, not both")
         checked, what, said = checked_role(role), checked_content(content, author), checked_time(at)
@@ -131,7 +131,7 @@ class Thread(ThreadKnowledge):
         return self.message(self.stroke(work).id)
 
     def edit(self, message: Ref | str, content: ContentLike, *, seen: Ref | str | None = None) -> Message:
-        """Give a message new words. With `seen` (the revision you looked at), a change in between is a Conflict."""
+        """Replace the content of a message. With `seen` (the revision you read), raise Conflict if it changed since."""
         ref, what = parse_ref(message), checked_content(content, None)
         saw = None if seen is None else parse_ref(seen)
         return self._change_message(ref, lambda pen: operations.edit(pen, ref, what, seen=saw))
@@ -146,7 +146,7 @@ class Thread(ThreadKnowledge):
         return self.message(ref)
 
     def choose(self, message: Ref | str, which: Ref | str | int) -> Message:
-        """Make an alternative (by number) or any revision (by id) the live one."""
+        """Make an alternative (by number) or a revision (by id) the live one."""
         ref = parse_ref(message)
         target = which if isinstance(which, int) else parse_ref(which)
         return self._change_message(ref, lambda pen: operations.choose(pen, ref, target))
@@ -163,46 +163,46 @@ class Thread(ThreadKnowledge):
         return self.stroke(work)
 
     def delete(self, *messages: Ref | str) -> int:
-        """Take messages out of the history (their words stay in the log); several at once are one stroke for undo."""
+        """Delete messages from the history (the log keeps their text); one call is one stroke for `undo`."""
         return self._flag(Kind.DELETED, messages)
 
     def restore(self, *messages: Ref | str) -> int:
-        """Bring deleted messages back to their places."""
+        """Restore deleted messages to their places."""
         return self._flag(Kind.RESTORED, messages)
 
     def hide(self, *messages: Ref | str) -> int:
-        """Keep messages in the history but out of prompts."""
+        """Hide messages from prompts; they stay in the history."""
         return self._flag(Kind.HIDDEN, messages)
 
     def unhide(self, *messages: Ref | str) -> int:
-        """Let messages into prompts again."""
+        """Show hidden messages in prompts again."""
         return self._flag(Kind.UNHIDDEN, messages)
 
     def pin(self, *messages: Ref | str) -> int:
-        """Mark messages that every prompt must keep."""
+        """Pin messages: every prompt includes them."""
         return self._flag(Kind.PINNED, messages)
 
     def unpin(self, *messages: Ref | str) -> int:
-        """Take the pin off again."""
+        """Unpin messages."""
         return self._flag(Kind.UNPINNED, messages)
 
     def move(self, message: Ref | str, *, after: Ref | str | None) -> Message:
-        """Put a message after another one; None puts it at the very beginning."""
+        """Move a message after another one; None moves it to the beginning."""
         ref, anchor = parse_ref(message), None if after is None else parse_ref(after)
         return self._change_message(ref, lambda pen: operations.move(pen, ref, anchor))
 
     def undo(self) -> Event:
-        """Take back your last deliberate operation on this thread."""
+        """Undo your last operation on this thread."""
         return self.stroke(undoing.undo)
 
     def redo(self) -> Event:
-        """Do again what your last undo took back."""
+        """Redo what your last `undo` reverted."""
         return self.stroke(undoing.redo)
 
     # -- the thread as a whole -------------------------------------------------------------------------------
 
     def rename(self, title: str) -> None:
-        """Give the thread a title."""
+        """Set the title of the thread."""
         self.stroke(lambda pen: operations.rename(pen, title))
 
     def describe(self, **changes: Json) -> None:
@@ -210,11 +210,11 @@ class Thread(ThreadKnowledge):
         self.stroke(lambda pen: operations.describe(pen, changes))
 
     def tag(self, *names: str) -> None:
-        """Put tags on the thread; several at once are one stroke for undo."""
+        """Add tags to the thread; one call is one stroke for `undo`."""
         self._tag(names, on=True)
 
     def untag(self, *names: str) -> None:
-        """Take tags off the thread; several at once are one stroke for undo."""
+        """Remove tags from the thread; one call is one stroke for `undo`."""
         self._tag(names, on=False)
 
     def _tag(self, names: tuple[str, ...], *, on: bool) -> None:
@@ -226,7 +226,7 @@ class Thread(ThreadKnowledge):
         self.stroke(work)
 
     def fork(self, at: Ref | str | None = None, *, title: str | None = None) -> Thread:
-        """Return a new thread that shares this one's past up to and including a message, and copies nothing."""
+        """Return a new thread that shares this one's history up to and including a message; nothing is copied."""
         ref = None if at is None else parse_ref(at)
         made = self.engine.fork(self.id, ref, title=title, actor=self.actor)
         return Thread(self.engine, made, self.actor)
@@ -239,7 +239,7 @@ class Thread(ThreadKnowledge):
         at: str | datetime | None = None,
         details: Mapping[str, Json] | None = None,
     ) -> LoggedChange:
-        """Write down that code was changed."""
+        """Record a code change in the log."""
         said = checked_time(at)
         event = self.stroke(
             lambda pen: operations.code_change(pen, description, file_path, said=said, details=details)
@@ -249,12 +249,12 @@ class Thread(ThreadKnowledge):
     def forget(
         self, *messages: Ref | str, keep_shared: bool = False, dry_run: bool = False
     ) -> forgetting.ForgetReport:
-        """Erase the words of messages for good, here and in every fork; `dry_run` only says what would go."""
+        """Erase the text of messages permanently, here and in every fork; `dry_run` only reports what would be erased."""
         refs = [parse_ref(m) for m in messages]
         return self.engine.forget(self.id, refs, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def forget_thread(self, *, keep_shared: bool = False, dry_run: bool = False) -> forgetting.ForgetReport:
-        """Erase the whole thread for good: every word of its log, and what forks share of it."""
+        """Erase the whole thread permanently: the text of its log, and what forks share of it."""
         return self.engine.forget_thread(self.id, actor=self.actor, keep_shared=keep_shared, dry_run=dry_run)
 
     def sync(
@@ -268,7 +268,7 @@ class Thread(ThreadKnowledge):
         dry_run: bool = False,
         actor: str | None = None,
     ) -> SyncReport:
-        """Another program's full message list against ours: our history then says what theirs says, nothing is lost."""
+        """Compare another program's complete message list with the history and apply the differences; nothing is lost."""
         from backscroll.engine.exchange.sync import sync  # start-up: a store opens without it
 
         return sync(
@@ -292,7 +292,7 @@ class Thread(ThreadKnowledge):
         dry_run: bool = False,
         actor: str | None = None,
     ) -> SyncReport:
-        """Return the same with the conversation in a file of any format that can be read; it is not imported."""
+        """Sync with the conversation in a file of any readable format; the file is not imported."""
         from backscroll.engine.exchange.imports import read_messages  # start-up: a store opens without it
         from backscroll.engine.exchange.sync import HIDES
 
@@ -303,13 +303,13 @@ class Thread(ThreadKnowledge):
         )
 
     def save_dialogue(self, storage_dir: str = DIALOGUES) -> str:
-        """Write the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` into a folder; return the path. The log needs no saving."""
+        """Save the dialogue as `dialogue_YYYYmmdd_HHMMSS.json` in a folder; return the path. The log itself needs no saving."""
         from backscroll.engine.exchange.autosave import Autosave  # start-up: a store opens without it
 
         return str(Autosave(self.engine, Path(storage_dir).expanduser()).save(self.id))
 
     def diff(self, first: int, second: int | None = None) -> list[Difference]:
-        """Return what happened to the live history between two events of the log (by default: until now)."""
+        """Return how the live history changed between two events of the log (default: until now)."""
         from backscroll.engine.log.differences import diff_moments  # start-up: a store opens without it
 
         return diff_moments(self, first, self.head if second is None else second)
@@ -329,11 +329,12 @@ class Thread(ThreadKnowledge):
         handles: bool | None = True,
         dry_run: bool = False,
     ) -> Prompt:
-        """Return the messages to send now: valid, within the budget, cheap, with a receipt that explains them.
+        """Return the messages to send now: valid, within the budget and cache-friendly, with a receipt.
 
-        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). Without `handles` nothing in it
-        names originals that it does not show ([bs:17]): for a model that has no tool to open them; None: by whether one of
-        `tools` is called expand. With `dry_run` nothing is written: neither a compaction that is due, nor the receipt.
+        `budget` counts everything: tools, prompt and the room for the answer (`reserve`). `handles` says whether the prompt
+        may refer to messages it does not show in full ([bs:17]); pass False for a model without a tool to open them. None:
+        True if one of `tools` is called expand. With `dry_run` nothing is written: neither a due compaction nor the
+        receipt.
         """
         from backscroll.engine.prompts.builder import prompt  # start-up: a store opens without it
 
@@ -343,14 +344,14 @@ class Thread(ThreadKnowledge):
     def compact(
         self, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
     ) -> CompactionReport:
-        """Condense the past now, whether or not it is due; `dry_run` says what would go, save and cost."""
+        """Compact now, whether or not it is due; `dry_run` reports what would be condensed, saved and spent."""
         # start-up: a store opens without it
         from backscroll.engine.prompts.compaction.compaction import compact
 
         return compact(self, budget, model=model, dry_run=dry_run)
 
     def undo_compaction(self) -> Event:
-        """Take back the compaction in force, made by the user or automatically: prompts show the past again. `redo` condenses it again."""
+        """Undo the compaction in force, manual or automatic: prompts show the condensed part again. `redo` reapplies it."""
         return self.stroke(undoing.undo_compaction)
 
     def crop(
@@ -363,22 +364,22 @@ class Thread(ThreadKnowledge):
         last: Ref | str | None = None,
         dry_run: bool = False,
     ) -> Crop:
-        """Take messages out of prompts, from the `top` or the `bottom` (or a range), and put a summary in their place.
+        """Replace messages in prompts with a summary: from the `top`, from the `bottom`, or a range.
 
-        They stay in the history; `uncrop` and `undo` bring them back exactly.
+        The messages stay in the history; `uncrop` and `undo` restore them to prompts exactly.
         """
         from backscroll.engine.crops.crops import crop  # start-up: a store opens without it
 
         return crop(self, direction, amount, summary, first=first, last=last, dry_run=dry_run)
 
     def uncrop(self, handle: str) -> int:
-        """Bring cropped messages back into prompts; return how many."""
+        """Show cropped messages in prompts again; return how many."""
         from backscroll.engine.crops.crops import uncrop  # start-up: a store opens without it
 
         return uncrop(self, handle)
 
     def mark_processed(self, turn: int, version: str, at: str | datetime | None = None) -> None:
-        """Note that a turn was analysed in this version; another version makes it unprocessed by itself."""
+        """Record that this version of a turn was analysed; once the turn changes, it counts as unprocessed again."""
         found = self.turn(turn)
         opening = found.messages[0].id if turn else Ref(self.id, 0)
         when, name = checked_time(at) or self.engine.means.now(), checked_label(version)

@@ -1,7 +1,6 @@
-"""What a thread knows: its graph, the window of turns that may still change, tasks and memories, what can be looked up in it, and the
-folder it works in.
+"""What a thread knows: its graph, sliding window, lorebooks, tasks, memories, recall, tools and workroom.
 
-Owns nothing: each is in a module of its own that is given the thread, loaded when it is asked for.
+Owns no state: each of these has its own module, which receives the thread and is loaded on first use.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ if TYPE_CHECKING:
 
 @doors
 class ThreadKnowledge(ThreadScope):
-    """What a thread knows about the world and about its own work."""
+    """The part of a thread that answers from its graph, tasks, memories and workspace."""
 
     @property
     def graph(self) -> ThreadGraph:
-        """The knowledge graph: what the turns say about the world, and your own changes to it."""
+        """The knowledge graph: what the turns state about the world, with your overrides."""
         from backscroll.engine.knowledge.graph import ThreadGraph  # start-up: a store opens without it
 
         return ThreadGraph(self)
 
     @property
     def lore(self) -> ThreadLore:
-        """Lorebooks and cards: what they put into prompts, and what wakes each entry."""
+        """Lorebooks and character cards: what they add to prompts, and the keys that trigger each entry."""
         from backscroll.engine.prompts.thread_lore import ThreadLore  # start-up: a store opens without it
 
         return ThreadLore(self)
 
     @property
     def window(self) -> ThreadWindow:
-        """The sliding window: which turns are analysed, and how far that has come."""
+        """The sliding window: which turns are analysed, and which are waiting."""
         # start-up: a store opens without it
         from backscroll.engine.knowledge.turn_states import ThreadWindow
 
@@ -59,14 +58,14 @@ class ThreadKnowledge(ThreadScope):
 
     @property
     def tasks(self) -> Tasks:
-        """Tasks: started, attempted, ended with a verdict."""
+        """Tasks: start, attempt, and end them with a verdict."""
         from backscroll.engine.work.tasks import Tasks  # start-up: a store opens without it
 
         return Tasks(self)
 
     @property
     def memory(self) -> ThreadMemory:
-        """What is remembered of ended tasks, here and in the other threads of the project."""
+        """Memories of ended tasks, from this thread and the other threads of the project."""
         # start-up: a store opens without it
         from backscroll.engine.work.memory.thread_memory import ThreadMemory
 
@@ -82,26 +81,26 @@ class ThreadKnowledge(ThreadScope):
         scope: Scope = "thread",
         limit: int | None = None,
     ) -> RecallResult:
-        """Return what of the past answers a question, best value for the tokens; `scope` is thread, user, project or all."""
+        """Return past messages and facts that answer a query, best value per token first; `scope` is thread, user, project or all."""
         from backscroll.engine.search.recall import recall  # start-up: a store opens without it
 
         return recall(self, query, budget, scope=scope, limit=limit)
 
     def expand(self, handle: str) -> list[Message]:
-        """Return the full originals behind a handle (`[bs:17]`)."""
+        """Return the full messages behind a handle (`[bs:17]`)."""
         from backscroll.engine.prompts.expansion import expand  # start-up: a store opens without it
 
         return expand(self, handle)
 
     def tools(self, wire: Wire = "openai-chat") -> HistoryTools:
-        """Tools that open handles and search the record, for a program that calls a model itself: see `docs/programs.md`."""
+        """Return tools that open handles and search the history, for a program that calls a model itself: see `docs/programs.md`."""
         # start-up: a store opens without it
         from backscroll.engine.prompts.history_tools import HistoryTools
 
         return HistoryTools(self, wire)
 
     def operations(self, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-        """Return what tools did lately: of the last rounds, or the last so many; oldest first."""
+        """Return recent tool calls as digests: of the last `rounds`, or the `last` so many; oldest first."""
         from backscroll.engine.folder.recent_operations import (
             operations,  # start-up: a store opens without it
         )
@@ -117,7 +116,7 @@ class ThreadKnowledge(ThreadScope):
         text: str | None = None,
         limit: int = 20,
     ) -> list[ToolUse]:
-        """Tool calls with their full results, newest first."""
+        """Return tool calls with their full results, newest first."""
         from backscroll.engine.folder.tool_uses import tool_history  # start-up: a store opens without it
 
         return tool_history(self, tool=tool, target=target, turn=turn, text=text, limit=limit)
@@ -128,7 +127,7 @@ class ThreadKnowledge(ThreadScope):
         return self.summary(budget)
 
     def summary(self, budget: int = 800) -> str:
-        """A readable account of where the conversation stands."""
+        """Summarize where the conversation stands, within a token budget."""
         from backscroll.engine.tree.account import context_summary  # start-up: a store opens without it
 
         return context_summary(self, budget)
@@ -136,16 +135,16 @@ class ThreadKnowledge(ThreadScope):
     # -- the folder -------------------------------------------------------------------------------------------
 
     def workroom(self, root: str | os.PathLike[str] | None = None) -> Workroom:
-        """Return the folder that the thread works in, with its changes; by default the one its metadata name, else the current one."""
+        """Return the workroom of the thread; the folder defaults to the one in its metadata, else the current folder."""
         from backscroll.engine.folder.workroom import Workroom  # start-up: a store opens without it
 
         named = self.info.metadata.get("workspace")
         return Workroom(self, root or (named if isinstance(named, str) and named else os.curdir))
 
     def auto_detect_code_changes(self) -> list[CodeChange]:
-        """Return what changed in the thread's folder since the last look, written down and described."""
+        """Return the changes to the thread's folder since the last scan, and record them."""
         return self.workroom().auto_detect_code_changes()
 
     def commit_to_git(self, message: str = "") -> CommitReport:
-        """Commit what the agent changed in the thread's folder, and nothing else, to the git repository there."""
+        """Commit what the agent changed in the thread's folder, and nothing else, to its git repository."""
         return self.workroom().commit(message)

@@ -1,7 +1,6 @@
-"""A user, as callers hold one: what is known over all of their conversations, corrected, exported and forgotten as a whole.
+"""A user: what is known about one person across all their threads; correct, export and forget it as a whole.
 
-Owns nothing: facts are read from the graph of the user, preferences from the memories, corrections are events of the profile
-thread.
+Owns no data: facts come from the user's graph, preferences from memories, and corrections are events of the profile thread.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ __all__ = ["FactSource", "Preference", "User", "UserFact"]
 
 @dataclass(frozen=True, slots=True)
 class FactSource:
-    """Where a fact was said."""
+    """The message in which a fact was stated."""
 
     thread: str
     message: Ref | None  # None: a person set it
@@ -55,7 +54,7 @@ class FactSource:
 
 @dataclass(frozen=True, slots=True)
 class UserFact:
-    """One fact about a user: what is held, or was, and where it was said."""
+    """A current or former fact about a user, with the messages that state it."""
 
     predicate: str
     value: str
@@ -67,7 +66,7 @@ class UserFact:
 
 @doors
 class User:
-    """The user these threads belong to."""
+    """A user and everything known about them across their threads."""
 
     def __init__(self, engine: ThreadDirectory, name: str) -> None:
         if not name.strip():
@@ -78,7 +77,7 @@ class User:
     # -- threads ---------------------------------------------------------------------------------------------
 
     def threads(self, *, project: str | None = None, limit: int | None = None) -> Iterator[ThreadInfo]:
-        """Their conversations, the most recently changed first."""
+        """Yield the user's threads, the most recently changed first."""
         found = self.engine.threads(user=self.name, project=project)
         for number, info in enumerate(info for info in found if info.kind != PROFILE):
             if limit is not None and number >= limit:
@@ -95,7 +94,7 @@ class User:
         tags: Sequence[str] = (),
         metadata: dict[str, Json] | None = None,
     ) -> Thread:
-        """Begin a conversation of theirs."""
+        """Create a thread that belongs to the user."""
         return self.engine.create(
             title,
             project=project,
@@ -107,18 +106,18 @@ class User:
         )
 
     def thread_for(self, key: str, title: str = "", *, project: str = "", kind: str = "chat") -> Thread:
-        """Their thread that you call `key`; it is begun where there is none."""
+        """Return the user's thread that you call `key`; create it if there is none."""
         return self.engine.thread_for(key, title, project=project, user=self.name, kind=kind)
 
     # -- what is known ---------------------------------------------------------------------------------------
 
     @property
     def graph(self) -> ScopeGraph:
-        """The knowledge graph over all of their threads, and what was changed about it manually."""
+        """The knowledge graph over all of the user's threads, with manual corrections."""
         return ScopeGraph(self.engine, self._scope)
 
     def facts(self, *, everything: bool = False) -> list[UserFact]:
-        """Return what is known about them, the weightiest first, each with where it was said; with `everything` passing things too."""
+        """Return the facts about the user, the strongest first, each with its source; `everything` adds transient ones."""
         held = held_scope(self.engine, self._scope)
         person = person_of(held)
         if person is None:
@@ -130,7 +129,7 @@ class User:
         return self._read_facts(held, [*lasting, *more])
 
     def history(self, predicate: str = "") -> list[UserFact]:
-        """Return every value that was ever held (of one predicate, such as `lives_in`), the oldest first."""
+        """Return every value ever held (of one predicate, such as `lives_in`), the oldest first."""
         held = held_scope(self.engine, self._scope)
         person = person_of(held)
         return (
@@ -140,18 +139,18 @@ class User:
         )
 
     def conflicts(self) -> list[Contradiction]:
-        """Return what contradicts what about them, and which of the two is held."""
+        """Return contradictory statements about the user, and which of each is in force."""
         held = held_scope(self.engine, self._scope)
         person = person_of(held)
         return [] if person is None else [c for c in held.graph.conflicts() if c.node == person.id]
 
     def preferences(self) -> list[Preference]:
-        """Return what they prefer, with all evidence; superseded and doubtful ones last."""
+        """Return the user's preferences with all evidence; superseded and doubtful ones last."""
         home = self._newest()
         return [] if home is None else preferences(home, scope="user")
 
     def memories(self, text: str = "") -> list[Memory]:
-        """Return what is remembered over all of their threads; with `text` only what has to do with it."""
+        """Return the memories across all of the user's threads; with `text`, only related ones."""
         home = self._newest()
         return [] if home is None else memories(home, scope="user", text=text)
 
@@ -168,21 +167,21 @@ class User:
     # -- manually ---------------------------------------------------------------------------------------------
 
     def correct(self, predicate: str, value: str) -> Override:
-        """Something about them is so, whatever was said: `correct("lives_in", "Porto")`."""
+        """Override a fact about the user, whatever the messages say: `correct("lives_in", "Porto")`."""
         graph = self._graph_of_somebody()
         if self._is_between_nodes(predicate):
             return graph.set(self._node(), predicate, other=value)
         return graph.set(self._node(), predicate, value)
 
     def reject(self, predicate: str, value: str | None = None) -> Override:
-        """Something about them is not so, whatever was said; without a value nothing of that kind is."""
+        """Reject a fact about the user, whatever the messages say; without a value, every value of that predicate."""
         graph = self._graph_of_somebody()
         if value is not None and self._is_between_nodes(predicate):
             return graph.forbid(self._node(), predicate, other=value)
         return graph.forbid(self._node(), predicate, value)
 
     def remember(self, text: str) -> Memory:
-        """Write a fact about them down."""
+        """Add a fact about the user as a memory."""
         return ThreadMemory(self.graph.thread).add(text)
 
     def _graph_of_somebody(self) -> ScopeGraph:
@@ -202,7 +201,7 @@ class User:
     # -- as a whole ------------------------------------------------------------------------------------------
 
     def export(self, target: str | os.PathLike[str] | None = None, format: str = "native") -> ExportReport:
-        """Write all of their threads, what was corrected manually included; `import_path` takes a native file in again."""
+        """Export all of the user's threads, with manual corrections; `import_path` reads a native file back."""
         names = [info.id for info in self.engine.threads(user=self.name)]
         if not names:
             raise NotFound(
@@ -211,7 +210,7 @@ class User:
         return export(self.engine, names, format, None if target is None else os.fspath(target))
 
     def forget(self, *, dry_run: bool = False, keep_shared: bool = False) -> forgetting.ForgetReport:
-        """Erase all of their threads for good, and everything that was derived from them or told of them elsewhere."""
+        """Erase all of the user's threads permanently, with everything derived from them or recorded about the user elsewhere."""
         engine, actor = self.engine, self.engine.settings.actor
         names = [info.id for info in engine.threads(user=self.name)]
         if not names:

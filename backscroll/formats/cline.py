@@ -1,12 +1,12 @@
 """Cline tasks (and those of its relatives): a folder with `api_conversation_history.json`, or that file alone.
 
 The history is a list of Anthropic messages with a few keys of Cline's own (`ts`, `modelInfo`, `metrics`), which stay with the
-message. Tool calls that Cline wrote as XML into the text stay text: where they begin and end is Cline's secret; native
-`tool_use` blocks are calls. Times come from `ts`, or from `ui_messages.json`, whose entries say how long the history was when
-they were shown. The other files of the folder are kept as asides to the letter, lists entry by entry. A history that breaks off, as crashes leave
-it, gives its whole messages, the place of the break, and the rest of the text.
+message. Tool calls that Cline wrote as XML into the text stay text, because their boundaries are not documented; native
+`tool_use` blocks are calls. Times come from `ts`, or from `ui_messages.json`, whose entries record the length of the history
+when they were shown. The other files of the folder are kept verbatim as asides, lists entry by entry. A truncated history, as
+crashes leave it, gives its complete messages, the position of the break, and the remaining text.
 
-Refuses: to make a folder; an export is the history alone.
+An export is the history file alone, not a folder.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ HISTORY = "api_conversation_history.json"
 UI = "ui_messages.json"
 METADATA = "task_metadata.json"
 _FILE = "cline:"  # kind of an aside that is a file of the folder or an entry of one; its name follows
-_CUT = "#rest"  # ... or what follows the place where it broke off
+_CUT = "#rest"  # ... or the text after the break
 _ENTRY = "cline-entry"  # an entry of the history that is not a message
-_REST = "cline-rest"  # what follows the place where a history broke off
+_REST = "cline-rest"  # the text after the break in a history
 
 _TASK = re.compile(r"<(task|user_message|feedback)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
 _FOLDER = re.compile(r"# Current Work(?:ing|space) Directory \((.+?)\)(?: Files)?")
@@ -44,7 +44,7 @@ _MILLISECONDS = re.compile(r"\d{13}")
 
 
 def sniff(source: Source) -> float:
-    """Return how surely this is a task of Cline."""
+    """Return the confidence that this is a Cline task."""
     if source.is_folder:
         return 0.98 if HISTORY in source.children() else 0.0
     head = source.head()
@@ -57,7 +57,7 @@ def sniff(source: Source) -> float:
 
 @dataclass(slots=True)
 class _ClineTask:
-    """A task on its way to a thread."""
+    """A task being read into a thread."""
 
     name: str
     where: str
@@ -95,7 +95,7 @@ def read(source: Source) -> Iterable[ForeignThread]:
 
 
 def _task(source: Source) -> _ClineTask:
-    """Return the files of a task, read and kept; a history alone may have its neighbours beside it."""
+    """Return the files of a task; for a history file alone, also the files beside it."""
     history = source.child(HISTORY) if source.is_folder else source
     if history is None or history.is_folder:
         raise FormatError(f"{source.name} has no {HISTORY}", hint="give the folder of one task")
@@ -195,14 +195,14 @@ def _items(task: _ClineTask) -> Iterator[Item]:
 
 
 def _at(value: Json) -> str | None:
-    """Return milliseconds since 1970 as ISO."""
+    """Return milliseconds since 1970 as an ISO time."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e11 <= value < 1e14:
         return None
     return datetime.fromtimestamp(value / 1000, UTC).isoformat()
 
 
 def _times(task: _ClineTask) -> dict[int, str]:
-    """Return the times of messages that do not say one, by what was on the screen when the history had their length.
+    """Infer missing message times from the screen entries shown when the history had that length.
 
     An entry on the screen names the newest message of the history. A request is announced before its user message joins the
     history, and a reply is shown while its user message is the newest: both therefore name the message before.
@@ -231,7 +231,7 @@ def _find_start_time(task: _ClineTask) -> str | None:
 
 
 def _texts(entries: Iterable[Json]) -> Iterator[str]:
-    """Yield the words of messages, as far as they are plain text."""
+    """Yield the plain text of messages."""
     for value in entries:
         content = (as_object(value) or {}).get("content")
         if isinstance(content, str):
@@ -243,7 +243,7 @@ def _texts(entries: Iterable[Json]) -> Iterator[str]:
 
 
 def _opening(task: _ClineTask) -> str:
-    """Return what the user asked for."""
+    """Return the user's request."""
     for text in _texts(task.entries[:1]):
         found = _TASK.search(text)
         if found:

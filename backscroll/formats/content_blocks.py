@@ -1,7 +1,7 @@
-"""Content parts that callers write as dictionaries, in the shapes of the OpenAI Chat and Anthropic wires.
+"""Parse content parts given as dictionaries in the shapes of the OpenAI Chat and Anthropic wires.
 
-Owns the choice of the wire by the `type` of a block: each type belongs to one vendor, and a plain text block means the same
-to both. Refuses to guess: a type that neither wire has, or a block whose fields do not fit its type, is not accepted.
+Selects the wire by the `type` of a block: each type belongs to one vendor, and a plain text block means the same in both. A
+type that neither wire has, or a block whose fields do not fit its type, is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANTHROPIC_TEXT: Final = frozenset({"cache_control", "citations"})
 
 
 def part_of(block: Mapping[str, Json]) -> Part:
-    """Return the part that a block represents. Raises FormatError where it is not one that both sides know."""
+    """Return the part that a block represents. Raises FormatError for an unknown or invalid block."""
     kind = block.get("type")
     known = ", ".join((*OPENAI, "function", *ANTHROPIC))
     if kind is None and "role" in block:
@@ -37,7 +37,7 @@ def part_of(block: Mapping[str, Json]) -> Part:
         part = openai_parts.call_from(dict(block))
     else:
         raise FormatError(f"unknown type of content part: {kind!r}", hint=f"known types: {known}")
-    if isinstance(part, Opaque):  # the wires keep what they do not understand; here it is a typo
+    if isinstance(part, Opaque):  # the wires keep unknown blocks; here an unknown block is a typo
         raise FormatError(
             f"not a content part of type {kind}: fields {', '.join(map(str, block)) or 'none'}",
             hint='write it as the wire does, such as {"type": "text", "text": "…"}',
@@ -46,7 +46,7 @@ def part_of(block: Mapping[str, Json]) -> Part:
 
 
 def is_anthropic(content: Json) -> bool:
-    """Return True for the content of a message that has blocks which only Anthropic's wire knows, and none that only OpenAI's does."""
+    """Return True for content with blocks that only Anthropic's wire has, and none that only OpenAI's has."""
     kinds = [block.get("type") for block in map(as_object, as_array(content) or []) if block is not None]
     theirs = any(kind in ANTHROPIC for kind in kinds)
     return theirs and not any(kind in OPENAI and kind != "text" for kind in kinds)

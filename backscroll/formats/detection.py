@@ -1,7 +1,7 @@
-"""All formats, and which of them a file or folder is.
+"""List all formats and detect the format of a file or folder.
 
-Owns: the list of formats, loaded when it is first asked for, and a helpful answer where none of them fits: what was seen, and
-what could be read. Refuses: to look at file names before contents; each format decides by what it finds.
+Owns: the list of formats, loaded on first use, and a helpful error if none of them fits: what was found and what can be read.
+Each format decides by contents before file names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PACKED = ("PK\x03\x04", "\x1f\x8b", "Rar!", "7z\xbc\xaf")
 
 @cache
 def formats() -> tuple[Format, ...]:
-    """Return every format; those that know a file for sure before those that may only think so."""
+    """Return every format, those with certain detection first."""
     # start-up: a command that neither imports nor exports needs none of the readers
     from backscroll.formats import cline, grok, native
     from backscroll.formats.aider import reader as aider
@@ -76,7 +76,7 @@ def _names() -> str:
 
 
 def detect(source: Source) -> Format:
-    """Return the format that is surest of itself; of several that are equally sure the more special one."""
+    """Return the format with the highest confidence; among equals, the more specific one."""
     best = max(formats(), key=lambda format: format.sniff(source))
     if best.sniff(source) >= _LEAST:
         return best
@@ -89,7 +89,7 @@ def detect(source: Source) -> Format:
 
 
 def _describe_source(source: Source) -> tuple[str, str]:
-    """Return the problem in words, and what to do about it."""
+    """Return the problem as text, and what to do about it."""
     if source.is_folder:
         names = source.children()
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

@@ -1,7 +1,7 @@
-"""Grok's account export: `prod-grok-backend.json`, or the unpacked folder that holds it, however deep.
+"""Grok's account export: `prod-grok-backend.json`, or the unpacked folder that contains it at any depth.
 
-Owns: recognising it, unwrapping conversations and responses, and telling branches by the parents of responses. Refuses:
-writing; projects, tasks and media posts are not conversations and are kept beside the last one.
+Owns: recognising it, unwrapping conversations and responses, and finding branches by the parents of responses. Read only;
+projects, tasks and media posts are not conversations and are kept as asides of the last one.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _thread(wrapped: Mapping[str, Json], name: str, document: Source) -> Foreign
 
 
 def _unwrap_response(wrapped: Json) -> dict[str, Json] | None:
-    """Return a response out of its wrapping, with what is written on the wrapping."""
+    """Return a response unwrapped, with the fields of its wrapper."""
     outer = as_object(wrapped)
     inner = as_object((outer or {}).get("response"))
     if outer is None or inner is None:
@@ -154,7 +154,7 @@ def _content(response: Mapping[str, Json], document: Source) -> Content:
 
 
 def _read_attachment(value: Json, key: str, document: Source) -> Media:
-    """Return a file by its id; its bytes lie in a folder of that name."""
+    """Return an attached file by its id; its bytes are in a folder of that name."""
     facts = as_object(value) or {}
     id = as_text(value) or as_text(facts.get("id")) or as_text(facts.get("file_id"))
     name = as_text(facts.get("file_name")) or as_text(facts.get("name"))

@@ -7,14 +7,14 @@ from backscroll.vocab.values.pattern import late
 _HAN = late(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _KANA_OR_HANGUL = late(r"[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]")
 _LATIN = late(r"[A-Za-z]+")
-#: Small words that English cannot do without and its neighbours do not have.
+#: Function words that are frequent in English and absent from related languages.
 _ENGLISH = frozenset(
     ["the", "and", "to", "of", "is", "that", "it", "you", "in", "for", "with", "this", "what", "i"]
 )
 
 
 def language_of(text: str) -> str:
-    """Return `zh` or `en` where the letters are clear; empty for other languages or too little text.
+    """Return `zh` or `en` if the letters are conclusive; empty for other languages or too little text.
 
     A Han character carries about as much as a short English word, so characters are weighed against words. Code and
     names in English inside Chinese sentences therefore do not tip the balance.

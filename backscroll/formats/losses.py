@@ -1,7 +1,7 @@
-"""Losses: what a target format cannot hold, collected while writing.
+"""Collect losses while writing: what the target format cannot hold.
 
 Owns: the `Problem`s of an export: one for each message whose flags, author or alternatives have no place in the target,
-one per kind for records of another tool that are left out. Refuses: silence.
+one per kind for records of another tool that are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, Item, Problem
 
-#: Where a writer of parts says what it had to leave out.
+#: Called by a writer of parts with what it left out.
 Note: TypeAlias = Callable[[str], None]
 
 
@@ -27,7 +27,7 @@ def _none() -> Counter[str]:
 
 @dataclass(slots=True)
 class ExportLosses:
-    """The list of problems of one export, and where the writer is."""
+    """The problems of one export, and the writer's position."""
 
     label: str  # the target, for people
     problems: list[Problem]
@@ -39,7 +39,7 @@ class ExportLosses:
         self.problems.append(Problem(what, where=f"message {self.position}"))
 
     def flags(self, message: ForeignMessage, *, hidden: bool = False, author: bool = False) -> None:
-        """Begin a message: report what it carries beside its words, unless the target can say it."""
+        """Begin a message: report its flags and author, unless the target can express them."""
         self.position += 1
         if len(message.alternatives) > 1:
             others = len(message.alternatives) - 1

@@ -1,8 +1,8 @@
-"""The native file: the log itself, one JSON object a line, so that nothing at all is lost on the way.
+"""Backscroll's native file format: the log itself, one JSON object per line, without any loss.
 
-The first line says what the file is. Then come threads (parents before forks), the bytes that their messages refer to, and their
-events as they are sealed and linked. A body that plain UTF-8 cannot hold travels in base64. The engine checks every seal and
-every link before it believes a line. Every field is checked here as untrusted input.
+The first line identifies the file. Then come threads (parents before forks), the bytes that their messages refer to, and
+their events as sealed and linked. A body that plain UTF-8 cannot hold is stored as base64. The engine checks every seal and
+every link before it accepts a line. Every field is checked here as untrusted input.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from backscroll.vocab.values.fields import (
 )
 
 VERSION = 1
-#: What a line may be, by the field that only such lines have.
+#: The kinds of lines, by the field that only such lines have.
 LINES = ("thread", "event", "blob", "reply", "lesson")
 
 
@@ -85,7 +85,7 @@ def header(kind: str, exported_at: str, threads: int) -> str:
 
 
 def checked_header(data: Mapping[str, Json]) -> str | None:
-    """Refuse a file that is none of ours, or newer than we are; gives what else is wrong with the first line."""
+    """Reject a file that is not ours or is too new; return any other problem of the first line."""
     version: Json = data.get("backscroll", 0)
     if not is_count(version) or version < 1:
         raise FormatError(
@@ -106,7 +106,7 @@ def checked_header(data: Mapping[str, Json]) -> str | None:
 
 
 def thread_from(data: Mapping[str, Json]) -> ThreadLine:
-    """Return the line about a thread; raises ValueError with the name of the field that cannot be."""
+    """Return the line about a thread; raises ValueError with the name of the invalid field."""
     forked = any(data.get(name) is not None for name in ("parent", *_AT))
     wrong = wrong_field(data, {**_THREAD, **(_FORK if forked else {})}, _AT)
     if wrong is None and not forked and data.get("fork_seq", 0) != 0:
@@ -139,7 +139,7 @@ def _show_value(value: Json) -> str:
 
 
 def event_line(event: Event, *, forgotten: bool = False) -> str:
-    """Return one event of the log; `forgotten` says that its words are gone where the rest of the file does not."""
+    """Return one event of the log; `forgotten` marks its body as erased if the rest of the file does not."""
     data: dict[str, Json] = {
         "event": str(event.id),
         "kind": event.kind.value,
@@ -163,7 +163,7 @@ def event_line(event: Event, *, forgotten: bool = False) -> str:
 
 
 def _plain(body: bytes) -> Json:
-    """Return the body as a JSON value, where reading and writing it again gives the same bytes; else None."""
+    """Return the body as a JSON value if it round-trips to the same bytes; else None."""
     try:
         value = json.loads(body.decode("utf-8"))
     except ValueError:  # lone surrogates, which a UTF-8 file may not hold
@@ -216,12 +216,12 @@ def _body(data: Mapping[str, Json]) -> bytes | None:
 
 
 def blob_line(digest: str, data: bytes) -> str:
-    """Return bytes that messages refer to."""
+    """Return the line for bytes that messages refer to."""
     return dumps({"blob": digest, "data": base64.b64encode(data).decode("ascii")})
 
 
 def blob_from(data: Mapping[str, Json]) -> tuple[str, bytes]:
-    """Return the bytes that `blob_line` wrote; raises ValueError where they do not fit their name."""
+    """Return the bytes that `blob_line` wrote; raises ValueError if they do not match their hash."""
     wrong = wrong_field(data, {"blob": is_digest, "data": is_text}, {})
     if wrong is not None:
         raise ValueError(f"the field {wrong} is missing or not valid: {_show_value(data.get(wrong))}")

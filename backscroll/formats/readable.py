@@ -1,6 +1,6 @@
-"""Parts as plain words, for formats that only have text: what a person would want to see of a call, a result or an image.
+"""Render parts as plain text for formats that only have text: calls, results, images.
 
-Owns: one readable form per kind of part. Refuses: to be read back; who needs the part again keeps it beside the words.
+Owns: one readable form per kind of part. It cannot be parsed back; callers that need the part keep it beside the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def readable(parts: Iterable[Part]) -> str:
 
 
 def readable_part(part: Part) -> str:
-    """Return one part as words; text as it is, everything else in square brackets or behind its name."""
+    """Return one part as text: text unchanged, everything else in square brackets or after its name."""
     match part:
         case Text():
             return part.text
@@ -35,11 +35,11 @@ def readable_part(part: Part) -> str:
 
 
 def arguments_text(call: ToolCall) -> str:
-    """Return the arguments as the wire sent them where it sent text, as JSON otherwise."""
+    """Return the arguments unchanged if the wire sent text, else as JSON."""
     return call.arguments if isinstance(call.arguments, str) else dumps(call.arguments)
 
 
 def label_of(part: Media) -> str:
-    """Return name, kind and address of an attachment, as far as they are known and short."""
+    """Return name, type and address of an attachment, as far as known and short."""
     address = part.url if part.url and not part.url.startswith("data:") else None
     return " ".join(word for word in (part.name, part.media_type, address) if word)

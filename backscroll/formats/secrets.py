@@ -1,9 +1,9 @@
-"""Keys and passwords in a text, so that an import can warn and an export can be stopped.
+"""Find keys and passwords in a text, so that an import can warn and an export can be stopped.
 
-Owns: where they are, what they are, and a form that may be shown. Looks for the fixed beginnings that vendors give their keys,
-for private keys, tokens and headers, for passwords in addresses, and for assignments whose value looks like a secret and not
-like a placeholder, a variable or a word. Refuses: to store, to send or to print what it found. Every rule is first tried by a
-plain substring search, which is what makes a long text without secrets cheap.
+Owns: their positions and kinds, and a masked form. Looks for vendors' key prefixes, for private keys, tokens and headers, for
+passwords in addresses, and for assignments whose value looks like a secret and not like a placeholder, a variable or a word.
+Never stores, sends or prints what it found. Every rule starts with a plain substring search, so a long text without secrets
+is cheap.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _SecretRule:
 
 
 def _is_random(value: str) -> bool:
-    """Return random letters have digits among them, and both cases or only hexadecimal ones; names of classes and files do not."""
+    """Return True for random letters: with digits, and in both cases or hexadecimal; names of classes and files are not."""
     body = value.rpartition("-")[2] if value.count("-") == 1 else value
     if not any(c.isdigit() for c in body):
         return False
@@ -152,7 +152,7 @@ class _Name:
     kind: str
     needle: str
     before: re.Pattern[str]
-    least: int  # shortest value that is taken seriously
+    least: int  # shortest value that counts
 
 
 _ANY = re.compile(r"(?s).*")
@@ -182,7 +182,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|[./~]|[A-Za-z]:[\\/]")
 
 
 def find_secrets(text: str) -> list[SecretMatch]:
-    """Return every secret in the text, in order; where two rules see the same characters, the more telling one counts."""
+    """Return every secret in the text, in order; if two rules overlap, the more specific one wins."""
     found: list[SecretMatch] = []
     taken: list[tuple[int, int]] = []  # sorted, without overlaps
     for kind, start, end in _candidates(text):
@@ -195,7 +195,7 @@ def find_secrets(text: str) -> list[SecretMatch]:
 
 
 def mask_secret(secret: str) -> str:
-    """Return the first characters and an ellipsis: enough to recognise one's own key, too little to use it."""
+    """Return the first characters and an ellipsis: enough for the owner to recognise the key, too little to use it."""
     return secret[: 4 if len(secret) >= 8 else 1] + "…"
 
 
@@ -237,7 +237,7 @@ def _find_assigned_secrets(text: str, name: _Name) -> Iterator[tuple[str, int, i
 
 
 def _is_code(value: str) -> bool:
-    """Return a bare value is as often a variable as a secret."""
+    """Return True if a bare value looks like code: it is as often a variable as a secret."""
     return bool(_REFERENCE.fullmatch(value)) or value.startswith(("&", "*", "!", "@", "|", "+"))
 
 

@@ -1,7 +1,7 @@
 """The shape of a format: detection, reading, writing.
 
 A format module defines one module-level `FORMAT: Format`. Readers never open files: they get a `Source`. Writers never
-open files either: they yield text. What a writer cannot say in its format it reports as `Problem`s, never drops silently.
+open files either: they yield text. What the target cannot express, writers report as `Problem`s; nothing is dropped silently.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class OverlongLine(str):
     __slots__ = ("why",)
 
     def __new__(cls, size: int, longest: int) -> OverlongLine:
-        """Say how long it was."""
+        """Create the placeholder from the line's length and the limit."""
         why = (
             f"the line has {size:,} characters, and the limit is {longest:,}: raise `longest_line` to read it"
         )
@@ -77,7 +77,7 @@ class Source(Protocol):
         ...
 
 
-#: Fetches the bytes of a blob by its hash; None once forgotten.
+#: Returns the bytes of a blob by its hash; None once forgotten.
 Blobs: TypeAlias = Callable[[str], bytes | None]
 
 
@@ -94,13 +94,11 @@ class FormatOutput:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One foreign shape."""
+    """One file format of another tool."""
 
     name: str  # `claude-code`, `sillytavern`, ... as typed on the command line
     label: str  # `Claude Code transcript`, for people
     suffix: str  # `.jsonl`, for exports
     sniff: Callable[[Source], float]  # 0.0 (surely not) to 1.0 (surely); must be cheap and never raise
-    read: Callable[
-        [Source], Iterable[ForeignThread]
-    ]  # raises FormatError only where nothing at all can be read
+    read: Callable[[Source], Iterable[ForeignThread]]  # raises FormatError only if nothing can be read
     write: Callable[[ForeignThread, Blobs], FormatOutput] | None = None  # None: import only

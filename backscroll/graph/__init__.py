@@ -1,4 +1,4 @@
-"""The knowledge graph: a view over what the turns say, latest wins, with the person's own changes on top.
+"""The knowledge graph: a view over what the turns say, the latest wins, with the user's overrides on top.
 
-Never patched: replacing the assertions of one turn replaces exactly what that turn said. Pure: no disk, clock or network.
+Never patched: replacing the assertions of one turn replaces exactly that turn's contribution. Pure: no disk, clock or network.
 """

@@ -1,8 +1,8 @@
 """Dependencies between turns, names and groups: what one changed turn invalidates, and nothing else.
 
-Everything here follows from the live turns and the person's layer alone, whatever the order of changes.
-Owns which caches are dropped by which change. Order of work for a change: what the turn says by itself, names that rules join,
-kinds of things, pronouns (forward, as far as they change), groups, views.
+Everything here follows from the live turns and the overrides alone, whatever the order of changes.
+Owns which caches are dropped by which change. Order of work for a change: the turn's local claims, names joined by rules,
+types, pronouns (later turns, as far as they change), groups, views.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class ChangeScope:
     lines: list[ClaimLine] = field(default_factory=list[ClaimLine])
     named: dict[str, set[Ref]] = field(
         default_factory=dict[str, set[Ref]]
-    )  # keys with other mentions, and where
+    )  # keys with other mentions, and their turns
     spelled: set[str] = field(default_factory=set[str])  # keys that gained or lost a spelling or a vote
-    dirty: set[Place] = field(default_factory=set[Place])  # turns whose pronouns are settled again
-    called: set[str] = field(default_factory=set[str])  # names whose bearer may be another now
-    #: nodes that some turn says more or less for, and whether they were shown before
+    dirty: set[Place] = field(default_factory=set[Place])  # turns whose pronouns are resolved again
+    called: set[str] = field(default_factory=set[str])  # names that may now be borne by another speaker
+    #: nodes whose evidence changed, and whether they were shown before
     shown: dict[int, tuple[NameGroup, bool]] = field(default_factory=dict[int, tuple[NameGroup, bool]])
 
 
 class ChangingGraphState(GraphState):
-    """A graph state that takes changes and drops exactly what they invalidate."""
+    """A graph state that applies changes and drops exactly what they invalidate."""
 
     def __init__(self, overrides: Sequence[Override], user: str, character: str = "") -> None:
         super().__init__(user, character)
@@ -49,7 +49,7 @@ class ChangingGraphState(GraphState):
     # Changes.
 
     def change(self, put: Sequence[TurnClaims] = (), drop: Iterable[Ref] = ()) -> None:
-        """Replace, add and take away turns."""
+        """Replace, add and remove turns."""
         work = ChangeScope()
         gone = [
             opening for opening in dict.fromkeys([*drop, *(t.opening for t in put)]) if opening in self.turns
@@ -68,7 +68,7 @@ class ChangingGraphState(GraphState):
         self._settle_all(work, everything=len(fresh) >= 64)
 
     def override(self, overrides: Sequence[Override]) -> None:
-        """Replace the layer of a person's changes."""
+        """Replace the layer of overrides."""
         old, self.layer = self.layer, layer_of(overrides)
         for one, two in old.merges:
             self.links.tie(one, two, NameTie.PERSON, -1)
@@ -103,7 +103,7 @@ class ChangingGraphState(GraphState):
         self._local(said, 1, work)
 
     def _mark(self, at: int, work: ChangeScope, count: int) -> None:
-        """Mark the turns that have to be read again, and the calls whose turn has other neighbours."""
+        """Mark the turns to read again, and the forms of address in turns with new neighbours."""
         work.dirty.update(self.places[at : at + count])
         for place in self.places[max(0, at - 1) : at + 2]:
             for voice in self.turns[place[1]].voices:
@@ -146,7 +146,7 @@ class ChangingGraphState(GraphState):
         return [self.turns[place[1]] for place in self.places[max(0, at - 1) : at + 2]]
 
     def _look_at_kinds(self, work: ChangeScope) -> None:
-        """Mark the turns in which a pronoun may now mean another person, because a name means another kind of thing."""
+        """Mark the turns in which a pronoun may now mean another person, because the type of a name changed."""
         if not self._kinds:
             return
         looked: set[str] = set()
@@ -176,7 +176,7 @@ class ChangingGraphState(GraphState):
                         heappush(heap, later)
 
     def _settle(self, place: Place, work: ChangeScope) -> bool:
-        """Settle the names of a turn; True if its mentions are others than before."""
+        """Resolve the names of a turn; True if its mentions changed."""
         said = self.turns[place[1]]
         if said.settled and not said.pronouns:
             return False
@@ -198,7 +198,7 @@ class ChangingGraphState(GraphState):
         self._note(said, work)
 
     def _note(self, said: TurnEntry, work: ChangeScope) -> None:
-        """Note that what a turn says came or went."""
+        """Record that claims of a turn were added or removed."""
         if not self._groups and self.renamed is None:
             return  # not read yet: there is nothing to drop
         work.lines += said.lines
@@ -216,7 +216,7 @@ class ChangingGraphState(GraphState):
         said.settled = False
 
     def _regroup(self, work: ChangeScope) -> None:
-        """Drop what was worked out about everything that the change touches."""
+        """Drop everything cached about what the change touches."""
         changed, self.links.changed = self.links.changed, set()
         if not self._groups:
             return
@@ -244,7 +244,7 @@ class ChangingGraphState(GraphState):
                         self._forget_neighbours(member, views_only=True)
 
     def _forget_flipped(self, work: ChangeScope) -> None:
-        """Forget what was worked out about the neighbours of nodes that became visible or hidden."""
+        """Drop everything cached about the neighbours of nodes that became visible or hidden."""
         for group, was in work.shown.values():
             if self.has_enough_evidence(group) != was:
                 for member in group.members:
@@ -253,7 +253,7 @@ class ChangingGraphState(GraphState):
     def _moved_first(
         self, first: tuple[Order, str], key: str, openings: Iterable[Ref]
     ) -> tuple[Order, str] | None:
-        """Return where a node appears first, after a key of it gained or lost mentions; None: look at all of them."""
+        """Return where a node first appears, after a key of it gained or lost mentions; None: search them all."""
         (rank, position, opening, number), name = first
         said = self.turns.get(opening)
         if rank or said is None or said.turn.position != position:
@@ -285,7 +285,7 @@ class ChangingGraphState(GraphState):
                 for opposite in way.opposites:
                     group.forget(opposite)
             if ends or (way.exclusive if way.symmetric else one):
-                # Where this end may have only one, what is said of it under any name ends something at the others.
+                # If this end is exclusive, a claim about it under any name ends something at the other ends.
                 for member in (key,) if group is None else group.members:
                     self._forget_slot(member, line.predicate, views_only=False)
 

@@ -1,8 +1,8 @@
-"""Facts: for which time an attribute or a relation holds, folded from lines in order, with the person's word on top.
+"""Facts: when an attribute or a relation holds, folded from lines in order, with overrides on top.
 
-One sweep for each node, predicate and end of the relation: what is said opens a span or adds evidence to the open one; another
-value of a single-valued predicate, an end, or the opposite closes it. Hints close nothing that is surer. Owns no names and no
-caches but the groups' own.
+One sweep for each node, predicate and end of the relation: a claim opens a span or adds evidence to the open one; another
+value of a single-valued predicate, an end, or the opposite closes it. Hints close nothing that is more certain. Owns no names and
+no caches but the groups' own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backscroll.graph.state import GraphState
 from backscroll.graph.view import Fact
 from backscroll.vocab.assertion import Claim
 
-#: Roles in which a node takes part in a predicate: with a value, as subject, as object, or at either end alike.
+#: Roles of a node in a predicate: with a value, as subject, as object, or at either end of a symmetric one.
 VALUE, SUBJECT, OBJECT, EITHER = "v", "s", "o", "x"
 
 What = NameGroup | str  # the other end: a node, or the key of a value
@@ -27,7 +27,7 @@ _LATE = b""
 
 
 class FactSpan:
-    """One thing that holds for a time."""
+    """One fact with the time for which it holds."""
 
     __slots__ = ("by", "contested", "lines", "opened", "other", "shown", "stands", "until", "weak")
 
@@ -38,18 +38,18 @@ class FactSpan:
         self.by: ClaimLine | OverrideStatement | None = None  # what closed it
         self.lines: list[ClaimLine] = []
         self.stands: list[OverrideStatement] = []
-        self.contested: list[FactSpan] = []  # what the text held when the person's word was put over it
+        self.contested: list[FactSpan] = []  # what the text stated when the override replaced it
         self.weak = True
-        self.shown: Fact | None = None  # as it was last told; a span belongs to one node in one role
+        self.shown: Fact | None = None  # the latest claim; a span belongs to one node in one role
 
     @property
     def sure(self) -> float:
-        """How sure the surest of its evidence is."""
+        """The certainty of its best evidence."""
         return 1.0 if self.stands else max((line.claim.sure for line in self.lines), default=1.0)
 
 
 class _SweepPoint:
-    """One thing in the sweep: something is said of the other end, or ends."""
+    """One event of the sweep: a claim about the other end, or an end."""
 
     __slots__ = ("by", "opens", "order", "other")
 
@@ -67,7 +67,7 @@ def _late(stand: OverrideStatement) -> Order:
 
 
 def spans(weave: GraphState, group: NameGroup, predicate: str, role: str) -> list[FactSpan]:
-    """Return everything of one predicate that ever held for a node in a role, by when it began."""
+    """Return everything of one predicate that ever held for a node in a role, ordered by its beginning."""
     known = group.spans.get((predicate, role))
     if known is None:
         steps = list(
@@ -83,7 +83,7 @@ def spans(weave: GraphState, group: NameGroup, predicate: str, role: str) -> lis
 
 
 def _sweep_spans(steps: list[_SweepPoint], *, one: bool, lists: bool = False) -> list[FactSpan]:
-    """Return the sweep. `one`: only one may be open at a time; `lists`: unless one sentence names several."""
+    """Run the sweep. `one`: only one may be open at a time; `lists`: unless one sentence names several."""
     opened: dict[What, FactSpan] = {}
     closed: list[FactSpan] = []
     for step in steps:
@@ -119,7 +119,7 @@ def _sweep_spans(steps: list[_SweepPoint], *, one: bool, lists: bool = False) ->
 
 
 def _one_sentence(line: ClaimLine, span: FactSpan) -> bool:
-    """Return True if the sentence that says something also said what is open."""
+    """Return True if one sentence states both the new and the open value."""
     said, quote = line.claim.source, line.claim.quote
     return bool(quote) and any(
         old.opening == line.opening and (old.claim.source, old.claim.quote) == (said, quote)
@@ -138,7 +138,7 @@ def _close(
 
 
 def _again(other: What, closed: list[FactSpan]) -> FactSpan | None:
-    """Continue a span that the person restates, as if nothing had come between."""
+    """Continue a span that the user restates, as if there had been no gap."""
     for span in reversed(closed):
         if span.other == other:
             closed.remove(span)
@@ -168,7 +168,7 @@ def _values(weave: GraphState, group: NameGroup, predicate: str) -> Iterator[_Sw
 
 
 def _other(way: PredicateDirection, role: str, line: ClaimLine, key: str) -> str | None:
-    """Return the key at the other end of a line, seen from a key in a role; nothing if it stands in another role."""
+    """Return the key at the other end of a line, seen from a key in a role; None if the key has another role."""
     if way.symmetric:
         return line.object if line.subject == key else line.subject
     if role == SUBJECT:
@@ -192,7 +192,7 @@ def _edges(weave: GraphState, group: NameGroup, predicate: str, role: str) -> It
 
 
 def _stands(weave: GraphState, group: NameGroup, predicate: str, role: str) -> list[OverrideStatement]:
-    """Return what the person says of this relation of the node in this role."""
+    """Return the overrides of this relation of the node in this role."""
     symmetric = direction(predicate).symmetric
     return [
         stand
@@ -212,7 +212,7 @@ def _other_end(stand: OverrideStatement, group: NameGroup, way: PredicateDirecti
 def _own(
     weave: GraphState, group: NameGroup, way: PredicateDirection, role: str, stands: list[OverrideStatement]
 ) -> Iterator[tuple[Order, NameGroup | None, ClaimLine | OverrideStatement, bool]]:
-    """Yield what is said about a relation of this node: when, of whom, by what, and whether it begins or ends."""
+    """Yield the claims about a relation of this node: when, the other end, the source, and whether it begins or ends."""
     for key in group.members:
         for line in weave.index.lines(key, way.name):
             if line.kind not in (Claim.RELATION, Claim.END):
@@ -242,7 +242,7 @@ def _own(
 def _forbidden(
     weave: GraphState, way: PredicateDirection, line: ClaimLine, group: NameGroup, other: NameGroup
 ) -> bool:
-    """Return True if a person says that this relation is not so."""
+    """Return True if an override denies this relation."""
     if not weave.layer.stands:
         return False
     subject, object_ = (group, other) if line.subject in group.members else (other, group)
@@ -252,7 +252,7 @@ def _forbidden(
 def _beaten(
     weave: GraphState, said: OverrideStatement, way: PredicateDirection, group: NameGroup, other: NameGroup
 ) -> bool:
-    """Return True if a person later took back what they had said themselves."""
+    """Return True if the user later took back an override."""
     subject, object_ = (group, other) if said.subject in group.members else (other, group)
     return any(
         stand.number > said.number and _denies(stand, way, subject, object_)
@@ -280,9 +280,9 @@ def _denies(
 
 
 def _is_outranked(weave: GraphState, way: PredicateDirection, hint: ClaimLine) -> bool:
-    """Return True for a hint where, at an end that may have only one, something surer was said before and not ended since.
+    """Return True for a hint at an exclusive end about which something more certain was said before and has not ended.
 
-    Judged by the lines alone, so that it looks the same from both ends.
+    Judged by the lines alone, so that the result is the same from both ends.
     """
     for key, one, at_subject in ((hint.subject, way.subject_one, True), (hint.object, way.object_one, False)):
         if not one:
@@ -305,7 +305,7 @@ def _is_outranked(weave: GraphState, way: PredicateDirection, hint: ClaimLine) -
 def _closed_elsewhere(
     weave: GraphState, group: NameGroup, way: PredicateDirection, role: str, others: Iterable[NameGroup]
 ) -> Iterator[_SweepPoint]:
-    """Yield what the other ends say that ends it: the relation moved to another node, or ended."""
+    """Yield claims at the other ends that end it: the relation moved to another node, or ended."""
     back = EITHER if way.symmetric else OBJECT if role == SUBJECT else SUBJECT
     one = way.object_one if role != OBJECT else way.subject_one
     for other in others:

@@ -1,8 +1,8 @@
-"""The graph: a fold of what the live turns say, in order, latest wins, with the person's own changes on top.
+"""The graph: a fold of what the live turns say, in order, the latest wins, with the user's overrides on top.
 
-Never patched: putting or dropping a turn gives exactly the graph that would be built from the turns that are left, so a fact
-comes back when what superseded it goes, and nothing of a dropped turn remains. Reading is lazy: a node is folded when it is read
-and kept until a change touches it. Does not know stores, clocks and models.
+Never patched: adding or dropping a turn gives exactly the graph that would be built from the remaining turns, so a fact
+returns when its successor goes, and nothing of a dropped turn remains. Reading is lazy: a node is folded when it is read
+and cached until a change touches it. Knows no stores, clocks or models.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from backscroll.vocab.ids import Ref
 
 
 class Graph:
-    """What the turns say about the world, in its current state."""
+    """The current state of the world as the turns describe it."""
 
     def __init__(
         self,
@@ -57,25 +57,25 @@ class Graph:
         self._suggestions: list[MergeSuggestion] | None = None
         self._weave.change(list(turns))
 
-    # Changing what it is made of.
+    # Changing its inputs.
 
     def put(self, turn: TurnClaims) -> None:
-        """Replace or add what one turn says."""
+        """Replace or add the claims of one turn."""
         self._weave.change([turn])
         self._stale()
 
     def drop(self, opening: Ref) -> None:
-        """Take away what one turn says."""
+        """Drop the claims of one turn."""
         self._weave.change(drop=[opening])
         self._stale()
 
     def update(self, put: Iterable[TurnClaims] = (), drop: Iterable[Ref] = ()) -> None:
-        """Replace, add and take away many turns at once: much quicker than one by one."""
+        """Replace, add and drop many turns at once: much quicker than one by one."""
         self._weave.change(list(put), drop)
         self._stale()
 
     def set_overrides(self, overrides: Sequence[Override]) -> None:
-        """Replace the person's changes; the oldest first."""
+        """Replace the overrides; the oldest first."""
         self._overrides = tuple(overrides)
         if self._options.preserve_user_edits:
             self._weave.override(self._overrides)
@@ -98,7 +98,7 @@ class Graph:
         return self._id(found[0]) if len(found) == 1 else None
 
     def _find_groups(self, name: str) -> list[NameGroup]:
-        """Return every node that a name can mean."""
+        """Return every node that a name may refer to."""
         exact = self._lookup.exact(name)
         if exact is not None:
             return [exact]
@@ -108,7 +108,7 @@ class Graph:
 
     def _one(self, name: str) -> NameGroup:
         found = self._find_groups(name)
-        if not found:  # a part of a name will do for people: the only John, or which of them
+        if not found:  # for people, part of a name is enough: the only John, or all of them
             found = [g for g in self._lookup.by_part(name) if self._weave.type(g) == "person"]
         if len(found) == 1:
             return found[0]
@@ -135,7 +135,7 @@ class Graph:
             return told
 
     def _hides(self, told: NodeView) -> bool:
-        """Return True for a node of the world that a person deleted, or that the conversation calls by another name."""
+        """Return True for a node of the world that the user deleted, or that the conversation calls by another name."""
         return self._weave.layer.hides((told.id,)) or self._lookup.exact(told.name) is not None
 
     def ids(self) -> list[str]:
@@ -145,8 +145,8 @@ class Graph:
     def nodes(
         self, *, type: str = "", text: str = "", limit: int | None = None, candidates: bool = False
     ) -> list[NodeView]:
-        """Return nodes in order of appearance: of a type, with some text in a name or a value; with `candidates` also those of
-        which it is not sure that they are names.
+        """Return nodes in order of appearance: of a type, with some text in a name or a value; with `candidates` also those
+        whose evidence is too weak to be shown.
         """
         out: list[NodeView] = []
         wanted = text.casefold()
@@ -161,7 +161,7 @@ class Graph:
         return [*out, *self._of_world(type, wanted, None if limit is None else limit - len(out))]
 
     def _of_world(self, type: str, wanted: str, most: int | None) -> list[NodeView]:
-        """Return nodes that the world alone speaks of."""
+        """Return nodes that appear only in the world description."""
         told = world_nodes(self._world, self._options)
         if not told or most == 0:
             return []
@@ -185,22 +185,22 @@ class Graph:
         return [self._id(group) for group in self._lookup.find_mentioned_nodes(text)]
 
     def members(self, name: str) -> tuple[str, ...]:
-        """Return the keys that are one node with this name; a change may hang on any of them."""
+        """Return the keys of the node with this name; an override may refer to any of them."""
         return tuple(key for key in self._one(name).members if self._weave.lives(key))
 
-    # Looking.
+    # Reading.
 
     def around(self, names: Sequence[str], *, depth: int = 1, limit: int = 40) -> Neighbourhood:
-        """Return nodes around some, the nearest first, and the relations between them."""
+        """Return nodes around the given ones, the nearest first, and the relations between them."""
         starts = {id(group): group for group in (self._one(name) for name in names)}
         return surroundings(self._weave, list(starts.values()), depth, limit, self._world, self._options)
 
     def history(self, name: str, predicate: str = "") -> list[Fact]:
-        """Return all values that ever held, the oldest first, with the turns since when and until when."""
+        """Return all values that ever held, the oldest first, with the turns in which they began and ended."""
         return all_facts(self._weave, self._one(name), normalize_predicate(predicate))
 
     def why(self, name: str, predicate: str = "", object: str = "") -> list[Fact]:  # noqa: A002
-        """Return what is held about a node (a predicate, a value or another node) with the sentences it rests on."""
+        """Return the facts about a node (a predicate, a value or another node) with their supporting sentences."""
         group = self._one(name)
         view = self._view(group)
         known = [f for f in all_facts(self._weave, group, normalize_predicate(predicate)) if f.current]
@@ -213,11 +213,11 @@ class Graph:
         return [f for f in known if f.object == other or f.value.casefold() == object.strip().casefold()]
 
     def at(self, position: bytes) -> Graph:
-        """Return what was held when the turn at this position had been said; a person's changes hold at any time."""
+        """Return the facts as of the turn at this position; overrides hold at any time."""
         turns = [said.turn for said in self._weave.turns.values() if said.turn.position <= position]
         return Graph(turns, self._overrides, self._world, self._options)
 
-    # What does not fit.
+    # Contradictions and questions.
 
     def conflicts(self) -> list[Contradiction]:
         """Return things that cannot both be true, and which of them is held."""
@@ -226,13 +226,13 @@ class Graph:
         return list(self._conflicts)
 
     def suggestions(self) -> list[MergeSuggestion]:
-        """Return nodes that may be one, the likeliest first."""
+        """Return nodes that may be the same, the likeliest first."""
         if self._suggestions is None:
             self._suggestions = suggestions(self._weave, self._world)
         return list(self._suggestions)
 
     def questions(self) -> list[Question]:
-        """Return what only the person can settle."""
+        """Return questions that only the user can answer."""
         return questions(self._weave, self.conflicts(), self.suggestions(), self._view)
 
     @property
@@ -253,7 +253,7 @@ class Graph:
         return sorted(first, key=self._weave.first)
 
     def find_affected_turns(self, opening: Ref) -> list[Ref]:
-        """Return the later turns that speak of what a turn brings in, in order."""
+        """Return the later turns that mention what a turn introduces, in order."""
         found = {
             ref for group in self._find_introduced_groups(opening) for ref in self._weave.openings(group)
         }
@@ -268,7 +268,7 @@ class Graph:
 
 
 def let_go() -> None:
-    """Drop words that are kept in memory beside any graph; called when text is erased."""
+    """Clear caches that are kept outside any graph; called when text is erased."""
     names.let_go()
     completion.let_go()
     nodes_of_world.let_go()
@@ -278,5 +278,5 @@ def let_go() -> None:
 
 
 def _words(view: NodeView) -> list[str]:
-    """Return every word by which a node may be looked for."""
+    """Return every word under which a node may be looked up."""
     return [view.name, view.id, view.readable, *view.aliases, *(fact.value for fact in view.attributes)]

@@ -1,7 +1,7 @@
-"""The person's layer: changes to the graph that no re-analysis overwrites, put in order.
+"""Overrides: the user's own changes to the graph, which no analysis overwrites, in order.
 
-Owns what each change means for names, nodes and facts; a later change of the same thing stands over an earlier one. Knows no
-text. Changes hang on keys of names, so they outlive every turn.
+Owns the effect of each change on names, nodes and facts; a later change of the same thing wins. Knows no
+text. Overrides refer to keys of names, so they outlive every turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.vocab.ids import Ref
 
 @dataclass(frozen=True, slots=True)
 class OverrideStatement:
-    """What a person says of a node: so (`SET`, `PIN`) or not so (`FORBID`), in the folded direction."""
+    """A user's statement about a node: true (`SET`, `PIN`) or false (`FORBID`), in the folded direction."""
 
     number: int
     override: Override
@@ -32,16 +32,16 @@ class OverrideStatement:
 
     @property
     def forbids(self) -> bool:
-        """True for what is not so."""
+        """True if it denies something."""
         return self.override.change is Change.FORBID
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that it is about."""
+        """The keys that it concerns."""
         return tuple(key for key in (self.subject, self.object) if key)
 
     def same(self, other: OverrideStatement) -> bool:
-        """Return True if both speak of the same thing."""
+        """Return True if both concern the same fact."""
         return (self.predicate, self.subject, self.object, value_key(self.value), self.relation) == (
             other.predicate,
             other.subject,
@@ -53,14 +53,14 @@ class OverrideStatement:
 
 @dataclass(slots=True)
 class OverrideLayer:
-    """All changes of a person, found by key."""
+    """All overrides, indexed by key."""
 
     stands: dict[str, list[OverrideStatement]] = field(default_factory=dict[str, list[OverrideStatement]])
     merges: list[Pair] = field(default_factory=list[Pair])
     bars: set[Pair] = field(default_factory=set[Pair])
     names: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     types: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
-    shown: dict[str, int] = field(default_factory=dict[str, int])  # nodes that stand on the person's word
+    shown: dict[str, int] = field(default_factory=dict[str, int])  # nodes that rest on overrides
     spelled: dict[str, str] = field(default_factory=dict[str, str])
     deleted: dict[str, int] = field(default_factory=dict[str, int])
     splits: dict[Ref, dict[str, str]] = field(default_factory=dict[Ref, dict[str, str]])
@@ -68,7 +68,7 @@ class OverrideLayer:
 
     @property
     def keys(self) -> set[str]:
-        """Every key that a change hangs on, or that one brings in."""
+        """Every key that an override refers to or introduces."""
         tied = {key for pairs in (self.merges, self.bars) for two in pairs for key in two}
         split = {key for by_key in self.splits.values() for key in by_key.values()}
         return {
@@ -84,16 +84,16 @@ class OverrideLayer:
         }
 
     def split(self, opening: Ref) -> Mapping[str, str]:
-        """Return which keys mean another node in a turn."""
+        """Return the keys that mean another node in a turn."""
         return self.splits.get(opening, {})
 
     def newest(self, what: Mapping[str, tuple[int, str]], keys: Iterable[str]) -> str:
-        """Return what was said last of any of these keys."""
+        """Return the newest entry for any of these keys."""
         found = [what[key] for key in keys if key in what]
         return max(found)[1] if found else ""
 
     def hides(self, keys: Iterable[str]) -> bool:
-        """Return True if the node was deleted and nothing was said of it since."""
+        """Return True if the node was deleted and not stated again since."""
         if not self.deleted:
             return False
         gone = back = -1
@@ -103,13 +103,13 @@ class OverrideLayer:
         return gone > back
 
     def of(self, keys: Iterable[str]) -> list[OverrideStatement]:
-        """Return what a person says about any of these keys, in order."""
+        """Return the statements about any of these keys, in order."""
         found = {stand.number: stand for key in keys for stand in self.stands.get(key, ())}
         return [found[number] for number in sorted(found)]
 
 
 def layer_of(overrides: Sequence[Override]) -> OverrideLayer:
-    """Return the layer that changes make, the oldest first."""
+    """Return the layer made by overrides, the oldest first."""
     layer = OverrideLayer()
     copies: dict[str, int] = {}
     for number, override in enumerate(overrides):
@@ -153,7 +153,7 @@ def _state(layer: OverrideLayer, number: int, key: str, override: Override) -> N
 
 
 def _stand(layer: OverrideLayer, number: int, key: str, predicate: str, override: Override) -> None:
-    """An attribute or a relation is so, or not so; in the direction in which it is folded."""
+    """Record that an attribute or a relation is true or false, in the direction in which it is folded."""
     relation = bool(override.object) or (not override.value and is_relation(predicate))
     subject, object_ = key, key_of(override.object) if override.object else ""
     if relation:
@@ -173,23 +173,23 @@ def _stand(layer: OverrideLayer, number: int, key: str, predicate: str, override
 
 
 def _split(layer: OverrideLayer, key: str, override: Override, copies: dict[str, int], number: int) -> None:
-    """Some turns speak of another; without turns: two names are kept apart."""
+    """Assign the name to another node in some turns; without turns: keep two names apart."""
     if not override.turns:
         if other := key_of(override.object):
             layer.bars.add(pair(key, other))
         return
-    # A number of its own: what hangs on the other node stays with it when an earlier split is lifted.
+    # A separate number, so that overrides of the other node stay with it when an earlier split is lifted.
     mine = override.copy or copies.get(key, 1) + 1
     copies[key] = max(mine, copies.get(key, 1))
     copy = f"{key}#{mine}"
-    layer.bars.add(pair(key, copy))  # whatever the text ties later
+    layer.bars.add(pair(key, copy))  # whatever ties the text makes later
     taken = [name for name in map(key_of, (key, *override.names)) if name]
     for opening in override.turns:
         layer.splits.setdefault(opening, {}).update(dict.fromkeys(taken, copy))
     if override.value:
         layer.names[copy] = (number, override.value)
         fresh = key_of(override.value)
-        if fresh and fresh not in taken:  # by which people find it
+        if fresh and fresh not in taken:  # names for finding it
             layer.merges.append(pair(copy, fresh))
             layer.bars.discard(pair(copy, fresh))
     if override.type:
@@ -203,7 +203,7 @@ def _name(layer: OverrideLayer, number: int, key: str, override: Override) -> No
         if other and other != key:
             layer.merges.append(pair(key, other))
             layer.bars.discard(pair(key, other))
-            for copy in (k for k in (key, other) if "#" in k):  # after all they are one
+            for copy in (k for k in (key, other) if "#" in k):  # they are the same after all
                 layer.bars.discard(pair(copy.partition("#")[0], copy))
     elif override.change is Change.RENAME:
         fresh = key_of(override.value)

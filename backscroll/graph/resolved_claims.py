@@ -1,7 +1,7 @@
 """Claims with resolved pronouns, so that turns of several conversations fit into one graph.
 
 "She" means a person of the same conversation, resolved from the turn itself and the few before it, as in a graph of that
-conversation alone; what stays open is left out.
+conversation alone; unresolved claims are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The state of the graph: turns in order, their lines, groups of names, and the questions that readers ask of them."""
+"""The state of the graph: turns in order, their lines, groups of names, and queries over them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class GraphState:
         self._rules = RuleTies(self.links)
         self._callings = VocativeNames(self.links)
         self._kinds: dict[str, Profile] = {}
-        #: Keys that came or went since the names were last read; None: they never were.
+        #: Keys added or removed since the names were last read; None: they never were.
         self.renamed: set[str] | None = None
         self.user = key_of(user)
         self.links.tie("user", self.user, NameTie.STATED, 1)
@@ -37,13 +37,13 @@ class GraphState:
             self.links.tie("assistant", character, NameTie.STATED, 1)
 
     def _own_kind(self, key: str) -> Profile:
-        """Return what claims that use this name say about its kind."""
+        """Return what claims under this name say about its type."""
         return Profile(
             elect_type(self.index.votes.get(key, {})), clear_gender(self.index.genders.get(key, {}))
         )
 
     def kind(self, key: str) -> Profile:
-        """Return what is said about the kind of thing behind a name, under any name that is joined without pronouns."""
+        """Return the type behind a name, from claims under any name that is joined without pronouns."""
         known = self._kinds.get(key)
         if known is None:
             votes: dict[str, int] = {}
@@ -65,11 +65,11 @@ class GraphState:
         return group
 
     def lives(self, key: str) -> bool:
-        """Return True for a key that a live turn or a person uses."""
+        """Return True for a key that a live turn or an override uses."""
         return key in self.index.mentions or key in self.layer.shown
 
     def names(self, key: str) -> bool:
-        """Return True for a key by which a node may be looked for: one in use, or a name that the person gave."""
+        """Return True for a key under which a node may be looked up: one in use, or a name that the user gave."""
         return self.lives(key) or key in self.layer.spelled or key == self.user
 
     def all_names(self) -> set[str]:
@@ -77,7 +77,7 @@ class GraphState:
         return {*self.index.mentions, *self.layer.shown, *self.layer.spelled, self.user}
 
     def first(self, group: NameGroup) -> tuple[Order, str]:
-        """Return where a node appears first, and under which key: that is its id."""
+        """Return where a node first appears, and under which key: that determines its id."""
         if group.first is None:
             found = [(self._first(key), key) for key in group.members if self.lives(key)]
             group.first = min(found) if found else ((2, b"", NOWHERE, 0), group.members[0])
@@ -92,7 +92,7 @@ class GraphState:
         return (0, position, opening, named_in[opening])
 
     def newest(self, group: NameGroup) -> Place:
-        """Return the last turn that speaks of a node."""
+        """Return the last turn that mentions a node."""
         if group.last is None:
             turns = self.turns
             places = (turns[o].place for key in group.members for o in self.index.mentions.get(key, ()))
@@ -100,31 +100,31 @@ class GraphState:
         return group.last
 
     def there(self, group: NameGroup) -> bool:
-        """Return True for a node that some turn or person speaks of and that no person deleted; it may be a candidate only."""
+        """Return True for a node that a turn or an override mentions and that the user did not delete; it may be a mere candidate."""
         return any(self.lives(key) for key in group.members) and not self.layer.hides(group.members)
 
     def has_enough_evidence(self, group: NameGroup) -> bool:
-        """Return True if enough speaks for a name being one, or a person said something of it."""
+        """Return True if there is enough evidence that a name is one, or an override mentions it."""
         members, layer = group.members, self.layer
         if any(key in told for key in members for told in (layer.about, layer.stands, layer.shown)):
             return True
         if "user" in members:
             return True
-        if members == ("assistant",):  # a program of which nothing is said but that it answers is not shown
+        if members == ("assistant",):  # a program of which only its replies are known is not shown
             return False
         return sum(self.index.proof.get(key, 0) for key in members) >= SHOWN
 
     def visible(self, group: NameGroup) -> bool:
-        """Return True for a node that is there and shown."""
+        """Return True for a node that exists and is shown."""
         return self.there(group) and self.has_enough_evidence(group)
 
     def _is_listed(self, group: NameGroup) -> bool:
-        """Return False for an assistant without a name: what it says of itself is kept, and listed once it is called something."""
+        """Return False for an unnamed assistant: its statements about itself are kept, and it is listed once it has a name."""
         named = not NAMELESS.issuperset(group.members)
         return self.visible(group) and (named or any(key in self.layer.about for key in group.members))
 
     def groups(self, *, candidates: bool = False) -> list[NameGroup]:
-        """Return every visible node, in order of appearance; with those that are only candidates, where they are asked for."""
+        """Return every visible node, in order of appearance; with mere candidates, if requested."""
         seen: set[int] = set()
         out: list[NameGroup] = []
         for key in {**self.index.mentions, **self.layer.shown}:
@@ -136,12 +136,12 @@ class GraphState:
         return sorted(out, key=self.first)
 
     def openings(self, group: NameGroup) -> list[Ref]:
-        """Return the turns that speak of a node, the oldest first."""
+        """Return the turns that mention a node, the oldest first."""
         found = {opening for key in group.members for opening in self.index.mentions.get(key, ())}
         return sorted(found, key=lambda opening: self.turns[opening].place)
 
     def type(self, group: NameGroup) -> str:
-        """Return the type of a node: what a person says, or what most is said for."""
+        """Return the type of a node: set by an override, or the one with the most votes."""
         if told := self.layer.newest(self.layer.types, group.members):
             return told
         votes: dict[str, int] = {}
@@ -151,11 +151,11 @@ class GraphState:
         return elect_type(votes) or ("person" if any(map(self._somebody, group.members)) else "")
 
     def _somebody(self, key: str) -> bool:
-        """Return True if nothing but a person is spoken of so, even if the text does not say so."""
+        """Return True if only a person is spoken of in this way, even if the text does not say so."""
         return key in ROLES or not self.index.slots.get(key, {}).keys().isdisjoint(_of_people())
 
     def forget_views(self) -> None:
-        """Drop what was made for readers."""
+        """Drop the cached views."""
         for group in self._groups.values():
             group.view = group.told = None
 

@@ -1,1 +1,1 @@
-"""What has to do with models: tokens, prices, the ledger, encoders, clients."""
+"""Models and their services: tokens, prices, the ledger, encoders, clients."""

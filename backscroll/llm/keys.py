@@ -1,8 +1,8 @@
-"""Keys of services in the system's keyring (Keychain, Credential Manager, Secret Service), instead of environment variables.
+"""Store services' API keys in the system keyring (Keychain, Credential Manager, Secret Service), instead of the environment.
 
-Owns storing, finding and removing them, and the list of the names under which there are some: the safe is opened only for a
-provider of whom a key was stored here. The user is never asked anything by it: a safe that is locked, or that wants a password
-typed, is an error within seconds. Keys are in no message and no file.
+Owns storing, finding and removing them, and the list of stored names: the keyring is opened only for a provider whose key was
+stored here. It never prompts: a keyring that is locked or asks for a password is an error within seconds. Keys never appear
+in messages or files.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from backscroll.errors import InvalidInput, KeyRefused, MissingExtra, StoreError
 
 T = TypeVar("T")
 _SERVICE = "backscroll"
-_PATIENCE = 5.0  # seconds for a safe to open; what takes longer waits for a person
+_PATIENCE = 5.0  # seconds for a keyring to open; longer means that it waits for the user
 _LONGEST = 10_000
 
 
 def names() -> list[str]:
-    """Return the providers of whom a key was stored, sorted; the safe is not opened for that."""
+    """Return the providers with a stored key, sorted, without opening the keyring."""
     try:
         return sorted(set(filter(None, _list().read_text(encoding="utf-8").splitlines())))
     except (OSError, UnicodeDecodeError):
@@ -33,7 +33,7 @@ def names() -> list[str]:
 
 
 def stored_key(name: str) -> str:
-    """Return the key of a provider from the safe; empty if none was stored."""
+    """Return the key of a provider from the keyring; empty if none was stored."""
     if name not in names():
         return ""
     try:
@@ -47,15 +47,15 @@ def stored_key(name: str) -> str:
 
 
 def check_safe() -> None:
-    """Raise where the system has no safe; called before the user types a key."""
+    """Raise if the system has no keyring; called before the user types a key."""
     _within(_safe)
 
 
 def store_key(name: str, key: str) -> None:
-    """Put the key of a provider into the safe, in place of an older one."""
+    """Store the key of a provider in the keyring, replacing an older one."""
     _check_name(name)
     key = key.strip()
-    # What is sent in a header cannot hold anything else; pasting often brings such along.
+    # A header cannot hold other characters, which pasting often adds.
     if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInput("not a key", hint="a key is one word of letters, digits and signs")
     _within(lambda: _safe().set_password(_SERVICE, name, key))
@@ -63,13 +63,13 @@ def store_key(name: str, key: str) -> None:
 
 
 def remove_key(name: str) -> bool:
-    """Remove the key of a provider from the safe; False if there was none."""
+    """Remove the key of a provider from the keyring; False if there was none."""
     if name not in names():
         return False
     import keyring.errors
 
     def remove() -> None:
-        # Removed by other means already: then it is only struck from the list.
+        # Already removed by other means: only update the list.
         with contextlib.suppress(keyring.errors.PasswordDeleteError):
             _safe().delete_password(_SERVICE, name)
 
@@ -84,7 +84,7 @@ def _check_name(name: str) -> None:
 
 
 def _safe() -> Any:
-    """Return the system's safe, or why there is none."""
+    """Return the system keyring, or raise with the reason why there is none."""
     try:
         import keyring
     except ImportError as error:
@@ -93,7 +93,7 @@ def _safe() -> Any:
         ) from error
     found = cast("Any", keyring.get_keyring())
     where = f"{type(found).__module__}.{type(found).__name__}"
-    # `fail` is what the package gives where there is none; the files of keyrings.alt hold keys in the clear, or ask for a password.
+    # The package returns `fail` if there is none; keyrings.alt stores keys in plain files, or asks for a password.
     if where.startswith(("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")):
         raise StoreError(
             "this system has no keyring",
@@ -103,7 +103,7 @@ def _safe() -> Any:
 
 
 def _within(work: Callable[[], T]) -> T:
-    """Use the safe in bounded time: one that waits for the user raises an error."""
+    """Use the keyring with a timeout: one that waits for the user raises an error."""
     outcome: list[T] = []
     failure: list[Exception] = []
 

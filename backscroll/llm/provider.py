@@ -1,7 +1,7 @@
-"""A service with models, as it was configured.
+"""The configuration of one model service.
 
-Owns its address, its wire, the models that answer and write, and where its key is looked for. Not here: reading the configuration,
-and making a client (`llm/providers`).
+Owns its address, its wire, the models that answer and write, and the source of its key. Reading the configuration and making
+a client: `llm/providers`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from backscroll.llm.keys import stored_key
 from backscroll.vocab.prompt import Wire
 
 Kind: TypeAlias = Literal["openai", "openai-responses", "anthropic", "local"]
-#: Wires of services at some address.
+#: Wires of remote services.
 KINDS: tuple[Kind, ...] = ("openai", "openai-responses", "anthropic")
-#: … and the model that runs in this process.
+#: … and the local model.
 ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
 WIRE_OF: Mapping[Kind, Wire] = {
     "openai": "openai-chat",
@@ -30,7 +30,7 @@ _HOME: Mapping[Kind, str] = {
     "openai": "https://api.openai.com/v1",
     "openai-responses": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
-    "local": "here",  # no address at all: it runs in this process
+    "local": "here",  # no address: it runs locally
 }
 _KEY: Mapping[Kind, str] = {
     "openai": "OPENAI_API_KEY",
@@ -42,27 +42,27 @@ _KEY: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One service as it was configured."""
+    """One configured service."""
 
     name: str
     kind: Kind = "openai"
     base_url: str = ""  # empty: the vendor's own
-    model: str = ""  # who answers
-    summary_model: str = ""  # who writes gists and summaries; empty: the same
+    model: str = ""  # the model that answers
+    summary_model: str = ""  # the model that writes gists and summaries; empty: the same
     summaries: bool = True  # False: gists and summaries stay rule-based
     key_env: str = ""  # the environment variable that holds the key
     timeout: float = 120.0  # seconds without an answer
-    tries: int = 4  # for one call, the first one included
+    tries: int = 4  # attempts for one call, including the first
     structured: bool = False  # the service honours a JSON schema for the answer
 
     @property
     def address(self) -> str:
-        """Its address."""
+        """The base URL of the service."""
         return self.base_url or _HOME[self.kind]
 
     @property
     def wire(self) -> Wire:
-        """The shape in which it wants its messages."""
+        """The message format of the service."""
         return WIRE_OF[self.kind]
 
     @property
@@ -72,16 +72,16 @@ class Provider:
 
     @property
     def reader(self) -> str:
-        """The model that reads turns for the graph; empty if rules do: a tiny one in this process would make things up."""
+        """The model that analyses turns for the graph; empty if rules do: a tiny local model would invent facts."""
         return self.writer or ("" if self.kind == "local" else self.model)
 
     @property
     def variable(self) -> str:
-        """The environment variable in which its key is looked for; empty if it wants none."""
+        """The environment variable of its key; empty if it needs none."""
         return self.key_env or ("" if self.base_url else _KEY[self.kind])
 
     def key(self, environ: Mapping[str, str] | None = None, stored: Callable[[str], str] = stored_key) -> str:
-        """Return the key from the environment, else from the system's keyring; empty if none is wanted."""
+        """Return the key from the environment, else from the system's keyring; empty if none is needed."""
         variable = self.variable
         found = (os.environ if environ is None else environ).get(variable, "").strip() if variable else ""
         found = found or stored(self.name)

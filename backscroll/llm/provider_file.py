@@ -1,9 +1,9 @@
-"""Writing services into the configuration file, without touching anything else in it.
+"""Add and remove services in the configuration file, leaving the rest of it untouched.
 
 Owns adding and removing tables `[providers.NAME]`, and the presets (`presets.toml`). A TOML file keeps its comments, its order
-and its line ends: text is put in or taken out, and only written where reading the new text gives exactly what was wanted.
-Whatever cannot be done so (YAML, tables written in other ways) is told with the lines to be written by hand. Files are replaced
-as a whole and are readable by their owner only. Not here: keys.
+and its line ends: text is inserted or removed, and written only if parsing the new text gives exactly the wanted result.
+Where that is impossible (YAML, unusual table syntax) the error shows the lines to add by hand. Files are replaced atomically
+and readable by their owner only. Keys are not stored.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @cache
 def presets() -> dict[str, dict[str, str]]:
-    """Services that many people use, by name: kind, address, a model, the variable of the key."""
+    """Return common services by name: kind, address, a model, the variable of the key."""
     text = (files("backscroll.llm") / "presets.toml").read_text(encoding="utf-8")
     return cast("dict[str, dict[str, str]]", tomllib.loads(text))
 
 
 def add_provider(name: str, entry: Mapping[str, Json], path: Path | None = None) -> Path:
-    """Write a service into the configuration; return the file. The entry is checked first."""
+    """Add a service to the configuration; return the file. The entry is checked first."""
     place = path or config_file()
     if not name.strip() or name != name.strip() or not name.isprintable() or name == NONE:
         raise InvalidInput(f"{name!r} cannot be the name of a provider", hint="use letters, digits, - and _")
-    providers({name: entry})  # says what is wrong with it
+    providers({name: entry})  # raises if it is invalid
     text, known = _read(place)
     if name in known:
         raise Conflict(
@@ -73,7 +73,7 @@ def remove_provider(name: str, path: Path | None = None) -> Path:
     if first is None:
         raise _by_hand(place, f"[{PROVIDERS}.{_key(name)}]", remove=True)
     last = next((n for n in range(first + 1, len(lines)) if _HEADER.match(lines[n])), len(lines))
-    # Remarks right before the next table belong to that one.
+    # Comments right before the next table belong to that one.
     while last < len(lines) and last > first + 1 and lines[last - 1].lstrip().startswith("#"):
         last -= 1
     fresh = "".join(lines[:first] + lines[last:])
@@ -123,7 +123,7 @@ def _parse_toml(text: str, path: Path) -> dict[str, Json]:
 def _write(
     path: Path, before: str, after: str, wanted: Mapping[str, Json], lines: str, *, remove: bool = False
 ) -> None:
-    """Replace the file, where the new text says exactly what is wanted."""
+    """Replace the file if the new text parses to exactly the wanted result."""
     old = _parse_toml(before, path)
     expected = {**old, PROVIDERS: dict(wanted)}
     try:
@@ -132,7 +132,7 @@ def _write(
         found = None
     if found is None or {**found, PROVIDERS: found.get(PROVIDERS, {})} != expected:
         raise _by_hand(path, lines, remove=remove)
-    real = path.resolve()  # a link stays a link
+    real = path.resolve()  # a symlink stays a symlink
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
@@ -186,7 +186,7 @@ def _value(value: Json) -> str:
 
 
 def _opens(line: str) -> tuple[str, ...]:
-    """Return the table that a line opens, as the path of its name; empty if it opens none."""
+    """Return the table that a line opens, as a key path; empty if it opens none."""
     if not _HEADER.match(line) or line.lstrip().startswith("[["):
         return ()
     try:

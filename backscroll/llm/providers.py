@@ -1,8 +1,8 @@
-"""Services with models: which there are, which one is asked, and the client for it.
+"""List the configured model services, choose one, and create its client.
 
 Owns the tables `[providers.NAME]` of the configuration file. Keys come from the environment, or from the system's keyring where
-one was stored under the name of the service (`keys`): a file that holds one is refused, and a service at an address of the user's
-own never gets the key of a vendor unless `key_env` says so.
+one was stored under the name of the service (`keys`): a file that holds one is refused, and a service at a custom address
+never gets a vendor's key unless `key_env` says so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def providers(table: Mapping[str, Json] | None = None) -> dict[str, Provider]:
 
 
 def choose_provider(name: str = "", table: Mapping[str, Json] | None = None) -> Provider | None:
-    """Return the service that is asked: by its name, or the first one; None if there is none, or `none` is wanted."""
+    """Return the service to use: by name, or the first one; None if there is none, or for `none`."""
     if name == NONE:
         return None
     known = providers(table)
@@ -78,17 +78,17 @@ def _provider(name: str, entry: Json) -> Provider:
     return Provider(
         name=name,
         kind=kind,
-        # What runs in this process is too small to write anything that is kept, unless the caller wants it to.
+        # A local model is too small to write anything that is kept, unless the caller requests it.
         summaries=bool(given.get("summaries", kind != "local")),
         timeout=float(given.get("timeout", 120.0)),
-        # Vendors honour a schema; unknown for their imitators.
+        # Vendors support a schema; unknown for their imitators.
         structured=bool(given.get("structured", not given.get("base_url") and kind != "local")),
         **rest,
     )
 
 
 def _check(where: str, key: str, value: Json) -> None:
-    """The type of a value, and what it may be."""
+    """Check the type and range of a value."""
     wanted = cast("type[Json]", type(getattr(Provider(""), key)))
     number = isinstance(value, int | float) and not isinstance(value, bool)
     right = (

@@ -1,1 +1,1 @@
-"""Finding things again: the words of the index, queries over it, snippets of what was found. Pure: the stores search."""
+"""Finding past texts: index words, queries, snippets of results. Pure: the stores search."""

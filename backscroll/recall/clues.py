@@ -1,7 +1,7 @@
-"""Clues: everything that speaks for or against a text as the answer to a question, as numbers.
+"""Clues: numeric evidence for or against a text as the answer to a question.
 
-Owns the list of clues (`NAMES`) and how each is measured. Every clue is relative to the conversation or to the best that was
-possible, so that one weighing fits short chats, long answers and meetings alike.
+Owns the list of clues (`NAMES`) and how each is measured. Every clue is relative to the conversation or to the best possible
+value, so that one set of weights fits short chats, long answers and meetings alike.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 _BY_VECTORS = tuple("near near_z apart apart_z piece piece_z sentence sentence_last session_near".split())
 _LONG = 40  # days
-#: Of more texts than this only the best by each of some simple orders are weighed.
+#: Of more texts than this only the best by each of some simple orders are scored.
 _ALL, _BEST = 1_000, 150
 _FIRST = ("first", "near", "soft", "first_around", "passage_held")
 _SENTENCES = 8  # of a long question, the last ones
-_TOLD, _STEPS = 200, 8  # terms of a text that was found first, and those of them by which is looked further
+_TOLD, _STEPS = 200, 8  # terms of the first results, and the number of those used for a second search
 
 
 @dataclass(frozen=True, slots=True)
 class ClueTable:
-    """The clues of the texts that may answer: all of a short conversation, of a long one the best by some simple orders."""
+    """The clues of candidate texts: all of a short conversation, of a long one the best by some simple orders."""
 
     rows: NDArray[np.intp]  # the numbers of these texts, in order
     clues: dict[str, NDArray[float64]]  # one number for each of them
@@ -46,7 +46,7 @@ def measure(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[fl
 
 
 def measure_best(index: RecallIndex, asked: QuestionAnalysis, others: Collection[int] = ()) -> ClueTable:
-    """Return the clues of those texts of a (not empty) index that are worth weighing, and of some others."""
+    """Return the clues of those texts of a (not empty) index that are worth scoring, and of some others."""
     clues = _compute_shared_clues(index, asked)
     rows = np.arange(len(index))
     if len(index) > _ALL:
@@ -66,7 +66,7 @@ def _highest(values: NDArray[float64], most: int) -> NDArray[np.intp]:
 
 
 def _compute_shared_clues(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[float64]]:
-    """Return what has to be known of all texts, because each is compared with the others."""
+    """Compute what depends on all texts, because each is compared with the others."""
     about = [term for term in asked.words if term not in index.names]
     across = texts_across(index, asked)
     clues = _words(index, asked, about, across)
@@ -124,14 +124,14 @@ def _words(
 
 
 def _pieces(index: RecallIndex, about: Sequence[str], whole: LexicalScores) -> dict[str, NDArray[float64]]:
-    """Return how much of the question occurs in one piece of a text: a long one holds a bit of everything."""
+    """Return how much of the question occurs in one piece of a text: a long text contains a little of everything."""
     held, score = whole.held / whole.best, whole.score
     texts = index.shape.piece_of
     if len(texts):
         found = match(index.by_piece, about, index.shape.piece_words, 0.75)
         held, score = held.copy(), score.copy()
         held[texts] = score[texts] = 0
-        # The rarity of a term in pieces is another than in texts: shares of what could be reached are alike.
+        # Rarity differs between pieces and texts: only shares of the maximum are comparable.
         np.maximum.at(held, texts, found.held / found.best)
         np.maximum.at(score, texts, found.score * (whole.best / found.best))
     return {"passage_held": held, "passage_words": share(score)}
@@ -179,7 +179,7 @@ _SHARED = ("words_share", "soft", "near", "first")  # clues that a text shares w
 
 
 def _around(index: RecallIndex, clues: dict[str, NDArray[float64]]) -> dict[str, NDArray[float64]]:
-    """Return what surrounds a text: a short answer has its words in the question before it, a meeting speaks of one thing for
+    """Return clues from the surroundings of a text: a short answer has its words in the question before it, a meeting keeps one subject for
     long.
     """
     shape = index.shape
@@ -211,7 +211,7 @@ def _beside(
 def _session(
     index: RecallIndex, clues: dict[str, NDArray[float64]], about: Sequence[str], across: Across
 ) -> dict[str, NDArray[float64]]:
-    """Return a session that matches as a whole lifts its texts."""
+    """Return session clues: a session that matches as a whole lifts its texts."""
     shape = index.shape
     found = match(index.words, about, shape.session_words, 0.75, across, shape.sessions)
     best = np.maximum.reduceat(clues["first"], np.cumsum(shape.session_sizes) - shape.session_sizes)
@@ -224,14 +224,14 @@ def _session(
         "hop": _hop(index, about, order),
     }
     space = index.space
-    if space is not None:  # near to what was found first: says the same in other words
+    if space is not None:  # near to the first results: the same in other words
         ideal = (space.texts[order] * clues["first"][order, None].astype(np.float32)).sum(axis=0)
         out["like_best"] = along(space.texts, ideal / max(float(np.linalg.norm(ideal)), 1e-6))
     return out
 
 
 def _hop(index: RecallIndex, about: Sequence[str], best: NDArray[np.intp]) -> NDArray[float64]:
-    """Return words that what was found first brings in (a name, a place), and that only some texts hold: a second step from
+    """Return clues from words that the first results introduce (a name, a place), and that only some texts contain: a second step from
     there.
     """
     most = max(4, len(index) // 25)
@@ -246,7 +246,7 @@ def _hop(index: RecallIndex, about: Sequence[str], best: NDArray[np.intp]) -> ND
 def _speaker(
     index: RecallIndex, asked: QuestionAnalysis, rows: NDArray[np.intp]
 ) -> dict[str, NDArray[float64]]:
-    """Return who said it, where the question says whose words it wants."""
+    """Return speaker clues, if the question asks for someone's words."""
     meant = {number for term in asked.words if (number := index.speaker_called(term)) is not None}
     named = {term for term in asked.words if term in index.names}
     meant |= {number for names, number in index.speakers.items() if not named.isdisjoint(names)}
@@ -259,12 +259,12 @@ def _speaker(
 
 
 def _time(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[float64]]:
-    """Return how near in time, where the question names one."""
+    """Return how near a text is in time, if the question names one."""
     days = index.shape.days
     inside, close = np.zeros(len(index)), np.zeros(len(index))
     for span in asked.times:
         if (span.last - span.first).days > _LONG:
-            continue  # a whole year says little
+            continue  # a whole year is weak evidence
         away = np.maximum(np.maximum(span.first.toordinal() - days, days - span.last.toordinal()), 0)
         away = np.where(np.isnan(away), np.inf, away)
         inside = np.maximum(inside, away == 0)
@@ -273,7 +273,7 @@ def _time(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[floa
 
 
 def _form(index: RecallIndex, asked: QuestionAnalysis, rows: NDArray[np.intp]) -> dict[str, NDArray[float64]]:
-    """Return the look of a text, and whether it says what is asked for."""
+    """Return the form of a text, and whether it has the kind of value that is asked for."""
     shape = index.shape
     letters, numbers, times = shape.letters[rows], shape.numbers[rows], shape.times[rows]
     return {
@@ -293,7 +293,7 @@ def _form(index: RecallIndex, asked: QuestionAnalysis, rows: NDArray[np.intp]) -
 def _kind(
     index: RecallIndex, asked: QuestionAnalysis, clues: dict[str, NDArray[float64]], rows: NDArray[np.intp]
 ) -> dict[str, NDArray[float64]]:
-    """Return what kind of question and conversation this is: the same for all texts, it decides how much the others count."""
+    """Return the kind of question and conversation: the same for all texts, it determines how much the other clues count."""
     shape = index.shape
     about = sum(term not in index.names for term in asked.words)
     top = np.sort(clues["words_share"])[-5:]
@@ -328,7 +328,7 @@ def _kind(
 def _ranks_by_role(
     kinds: NDArray[float64], values: NDArray[float64], rows: NDArray[np.intp]
 ) -> NDArray[float64]:
-    """Return the same, each among those of its own role."""
+    """Return ranks among the texts of the same role."""
     out = np.empty(len(rows))
     for kind in (0.0, 1.0):
         mine = kinds[rows] == kind

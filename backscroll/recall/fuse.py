@@ -1,7 +1,7 @@
-"""Fusion: many clues in, one score out. How likely is it that this text is part of the answer?
+"""Fusion of clues into one score: how likely is it that this text is part of the answer?
 
-No single clue wins everywhere: neighbours help in a chat and hurt among unrelated notes, words and vectors swap places with the
-length of the texts. So the weighing is learned (`fusion.json`: from what, and how well it does, occurs in it), the same for every
+No single clue wins everywhere: neighbours help in a chat and hurt among unrelated notes, and words and vectors swap places with the
+length of the texts. So the weighting is learned (`fusion.json` says from what, and how well it does), the same for every
 language and every kind of conversation. It is one half small decision trees, one half a plain weighted sum. A tree asks a few
 clues in turn ("is this the session that matches best?", "are texts here short?") and gives points: it knows the kinds of
 conversation that it was learned from, and is led astray by another kind; the sum cannot tell one kind from the other, and so
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64
     from numpy.typing import NDArray
 
-#: The clues of plain words: of few texts, habits (who says what is asked for) must not outweigh them.
+#: The clues from plain words: among few texts, habits (who usually says what) must not outweigh them.
 _WORDS = ("words_share", "pairs_share", "soft_share")
 #: Leaves of a tree: their numbers are kept as bits of one 16-bit word.
 MOST_LEAVES = 16
@@ -33,22 +33,24 @@ MOST_LEAVES = 16
 
 @dataclass(frozen=True, slots=True)
 class ClueThresholds:
-    """What one clue decides in all trees: at which values an answer changes, and which leaves are then still possible."""
+    """The effect of one clue in all trees: the thresholds, and the leaves that each interval leaves possible."""
 
     clue: str
     limits: NDArray[float32]  # in order
     possible: NDArray[
         np.uint16
-    ]  # a row for each interval between limits, a column for each tree, a bit for each leaf
+    ]  # a row for each interval between thresholds, a column for each tree, a bit for each leaf
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """All trees, laid out by clue: every question of every tree is put to every text at once; and the sum beside them."""
+    """All trees, laid out by clue, so that every question of every tree is applied to every text at once; and the sum."""
 
     steps: tuple[ClueThresholds, ...]
     points: NDArray[float64]  # of each leaf of each tree
-    weights: Mapping[str, Sequence[float]]  # of the clues in the sum, and between which values each counts
+    weights: Mapping[
+        str, Sequence[float]
+    ]  # the clues in the sum, and the range of values in which each counts
     start: float  # what it starts from
 
     def score(self, clues: Mapping[str, NDArray[float64]]) -> NDArray[float64]:
@@ -58,7 +60,7 @@ class Fusion:
         for steps in self.steps:
             interval = np.searchsorted(steps.limits, clues[steps.clue].astype(np.float32))
             possible &= steps.possible[interval]
-        # In every tree one leaf is where a text ends up: the first that no answer ruled out.
+        # In every tree a text ends in one leaf: the first that no answer ruled out.
         leaves = _first_bit()[possible]
         points = self.points[np.arange(len(self.points)), leaves].sum(axis=1)
         for name, (weight, low, high) in self.weights.items():
@@ -108,10 +110,10 @@ def laid_out(
     weights: Mapping[str, Sequence[float]] | None = None,
     start: float = 0.0,
 ) -> Fusion:
-    """Return trees as they are written down (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue; and
+    """Lay out trees as stored (`clue`, `limit`, `yes`, `no` of each question; `points` of each leaf) by clue, with
     the sum.
 
-    A question is answered "yes" up to and including its limit.
+    A value up to and including the limit answers "yes".
     """
     points = np.zeros((len(trees), MOST_LEAVES))
     asked: dict[int, list[tuple[float, int, int]]] = {}
@@ -132,7 +134,7 @@ def laid_out(
 
 @lru_cache(maxsize=2)
 def fusion(*, vectors: bool = True) -> Fusion:
-    """Return the weighing in use: with vectors, or by words alone."""
+    """Return the learned fusion: with vectors, or by words alone."""
     name = "fusion.json" if vectors else "fusion_words.json"
     data = json.loads(files("backscroll.recall").joinpath(name).read_text(encoding="utf-8"))
     return laid_out(data["clues"], data["trees"], data.get("weights"), data.get("start", 0.0))

@@ -1,9 +1,9 @@
-"""Alignment of two sequences: which items of one are the items of the other, in order.
+"""Align two sequences: match equal items in order.
 
 Near-linear where the sequences are nearly equal, and never quadratic in Python steps: the ends are stripped, long stretches are
 cut at items that occur once on both sides (or, where everything repeats, at runs of items that do), and what is left is solved
 exactly, one machine word at a time, on bit vectors. Ties go to the later item, because a trimmed history lacks its beginning.
-Refuses: to know what an item is (equal numbers are equal items) or to match across the order; `heaviest_rising` is for that.
+Items are opaque (equal numbers are equal items) and matched only in order; `heaviest_rising` handles the rest.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Pair: TypeAlias = tuple[int, int]
 Tokens: TypeAlias = Sequence[int]
 
 EXACT_BITS = 1 << 27  # up to here the rows of the exact solution are kept in memory: 16 MB
-WORST_BITS = 1 << 35  # up to here halving is bearable; beyond, the stretch is cut by proportion
+WORST_BITS = 1 << 35  # limit for halving; longer stretches are cut proportionally
 WINDOWS = (4, 16, 64)
 
 
 def common(ours: Tokens, theirs: Tokens) -> list[Pair]:
-    """Return pairs of equal items, rising on both sides; as many as there can be wherever the stretch is not enormous."""
+    """Return pairs of equal items, rising on both sides; the maximum number unless a stretch is enormous."""
     out: list[Pair] = []
     todo = [(0, len(ours), 0, len(theirs))]
     while todo:
@@ -56,7 +56,7 @@ def common(ours: Tokens, theirs: Tokens) -> list[Pair]:
 
 
 def _ends(a: Tokens, b: Tokens, low_a: int, high_a: int, low_b: int, high_b: int) -> Pair:
-    """Return how many items are equal at the beginning and at the end.
+    """Return the lengths of the common prefix and suffix.
 
     Where the two would overlap, a shorter `b` (something was taken away) is matched from its end: what is missing is
     then missing at the top. A longer one is matched from its beginning: what is new is then new at the bottom.
@@ -88,7 +88,7 @@ def _between(cuts: Sequence[Pair], bounds: tuple[int, int, int, int]) -> Iterabl
 
 
 def _anchors(a: Tokens, b: Tokens) -> list[Pair]:
-    """Return items that occur once on both sides, in order; failing that, beginnings of runs that do."""
+    """Return items that occur once on both sides, in order; failing that, starts of runs that do."""
     found = _unique(a, b)
     for width in WINDOWS:
         if found:
@@ -145,7 +145,7 @@ def _last_row(a: Tokens, b: Tokens) -> int:
 
 
 def _lcs(a: Tokens, b: Tokens) -> list[Pair]:
-    """Return a longest common subsequence; among equals the one that lies furthest to the end."""
+    """Return a longest common subsequence; among equals, the latest."""
     rows = list(_rows(a, b))
     out: list[Pair] = []
     i, j = len(a), len(b)
@@ -161,7 +161,7 @@ def _lcs(a: Tokens, b: Tokens) -> list[Pair]:
 
 
 def _halves(a: Tokens, b: Tokens) -> Pair:
-    """Return where to cut both sides in two so that the best solution falls into the halves."""
+    """Return where to split both sides so that an optimal solution falls into the halves."""
     middle = len(b) // 2
     if len(a) * len(b) > WORST_BITS:
         return len(a) // 2, middle
@@ -178,7 +178,7 @@ def _lengths(a: Tokens, b: Tokens) -> list[int]:
 
 
 def common_length(a: Tokens, b: Tokens) -> int:
-    """Return how many items a longest common subsequence has."""
+    """Return the length of a longest common subsequence."""
     return len(a) - _last_row(a, b).bit_count()
 
 

@@ -1,6 +1,6 @@
-"""Classes of change to a matched message: none, edit, regeneration, choice, flag.
+"""Classify the change of a matched message: none, edit, regeneration, choice, flag.
 
-Refuses: order and presence; `reconcile/placement` has those.
+Order and presence: `reconcile/placement`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Circumstances:
     """The circumstances of a pair besides its contents."""
 
     late: bool  # not answered yet on one of the sides
-    firm: bool  # that the two are one message is not guessed from words or place
-    knows_hidden: bool  # their flag means something
+    firm: bool  # the match is not inferred from text or position
+    knows_hidden: bool  # their `hidden` flag is meaningful
 
 
 def is_untouched(sides: Sides, o: int, block: ForeignBlock, *, knows_hidden: bool) -> bool:
-    """Return a quick look that settles the usual case: plainly the same, nothing to do."""
+    """Return True in the usual case: obviously the same message, nothing to do."""
     entry, message = sides.ours[o], block.message
     if entry.deleted or message.alternatives or (knows_hidden and entry.hidden != message.hidden):
         return False
@@ -52,7 +52,7 @@ def is_untouched(sides: Sides, o: int, block: ForeignBlock, *, knows_hidden: boo
 def plan_changes(
     sides: Sides, entry: OurEntry, block: ForeignBlock, here: Circumstances
 ) -> tuple[list[Operation], list[Note]]:
-    """Return the operations that make our entry say and show what their message does."""
+    """Return the operations that give our entry the content and flags of their message."""
     operations: list[Operation] = [Restore(entry.id, block.theirs)] if entry.deleted else []
     notes: list[Note] = []
     if sides.mode == "prompt":
@@ -70,7 +70,7 @@ def plan_changes(
 
 
 def _same(sides: Sides, ours: Content, theirs: Content) -> bool:
-    """Compare exactly, except for what the other side does not say (author, reasoning)."""
+    """Compare exactly, except for what the other side omits (author, reasoning)."""
     if theirs.author is not None and theirs.author != ours.author:
         return False
     thoughts = unspoken(theirs)
@@ -96,7 +96,7 @@ def _plan_rewording(
     if known is not None:
         operations.append(Choose(entry.id, known.id, block.theirs))
         if sides.mode == "full" and not _same(sides, known.content, theirs):
-            operations.append(edit)  # the same words, but for a blank or a name
+            operations.append(edit)  # the same text except for whitespace or a name
         return
     ours_key = sides.key(entry.content)
     similar = alike(ours_key, block.loose) if ours_key and block.loose else ours_key == block.loose
@@ -107,9 +107,7 @@ def _plan_rewording(
         return
     others = {sides.key(content) for _, content in _others(block)}
     swiped = ours_key in others and ours_key != block.loose
-    if swiped or (
-        here.late and not similar and not others
-    ):  # one that kept its swipes but not its words was edited
+    if swiped or (here.late and not similar and not others):  # unchanged swipes with a changed text: an edit
         operations.append(Regenerate(entry.id, theirs, block.message.at, block.theirs))
         return
     operations.append(edit)
@@ -126,7 +124,7 @@ def _is_forgotten(sides: Sides, entry: OurEntry, message: ForeignMessage, conten
 def _find_known_revision(
     sides: Sides, entry: OurEntry, block: ForeignBlock, theirs: Content
 ) -> KnownRevision | None:
-    """Return the revision of ours that says this; to the letter if there is one, the newest of several."""
+    """Return our revision with this content; an exact match first, the newest of several."""
     letters = [k for k in entry.known if _same(sides, k.content, theirs)]
     if not letters and sides.key(entry.content) != block.loose:
         letters = [k for k in entry.known if sides.key(k.content) == block.loose]

@@ -1,7 +1,7 @@
-"""Forgotten words that come back: another program still has what was erased here on purpose.
+"""Withhold forgotten text that another program still has and sends back.
 
-Words of some substance are kept out wherever they turn up. A short one (`ok`) is kept out only where the hole is, and once for each
-hole, because people say it again. Refuses: to remember what was forgotten; it asks the checks that the caller brings.
+Longer texts are withheld wherever they appear. A short one (`ok`) is withheld only at the hole, once per hole, because users
+repeat it. What was forgotten is not stored here; the caller passes in checks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backscroll.vocab.message import Content
 
 
 def forgotten_by(sides: Sides, message: ForeignMessage, near: Iterable[int] = ()) -> int | None:
-    """Return the entry whose forgotten words a message says; entries `near` are asked about short words too."""
+    """Return the entry whose forgotten text a message contains; entries in `near` are checked for short texts too."""
     if not sides.checkers:
         return None
     found = next((o for o in near if _says(sides, o, message)), None)
@@ -38,7 +38,7 @@ def _says(sides: Sides, o: int, message: ForeignMessage) -> bool:
 
 
 def withhold(sides: Sides, matching: Matching) -> None:
-    """Match free blocks that say forgotten words to the hole or the living entry that they belong to, or keep them out."""
+    """Match free blocks with forgotten text to their hole or live entry, or keep them out."""
     if not sides.checkers:
         return
     left = [o for o, _ in matching.chain]
@@ -81,9 +81,9 @@ def _within(checkers: Sequence[int], near: range, spent: set[int]) -> list[int]:
 
 
 def beside_holes(sides: Sides, matching: Matching) -> list[Note]:
-    """Return messages that are where holes are, in the same roles, and that no check knows.
+    """Return notes on messages at the positions of holes, in the same roles, that no check recognises.
 
-    A rendering has changed letters that a check compares, so they are kept out of it; elsewhere they are other words.
+    Rendering may have changed the text that a check compares, so prompts keep them out; elsewhere they are other text.
     """
     notes: list[Note] = []
     for gap in matching.gaps(lambda o: sides.ours[o].forgotten):
@@ -105,7 +105,7 @@ def beside_holes(sides: Sides, matching: Matching) -> list[Note]:
 def without_forgotten(
     sides: Sides, message: ForeignMessage, theirs: int
 ) -> tuple[ForeignMessage, list[Note]]:
-    """Return a new message without those of its alternatives that were forgotten; the live one was asked about already."""
+    """Return a new message without its forgotten alternatives; the live one has been checked already."""
     gone: dict[int, int] = {}
     for k, content in enumerate(message.alternatives):
         o = forgotten_by(sides, only(message, content)) if k != message.chosen else None

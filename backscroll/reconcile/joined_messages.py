@@ -1,8 +1,8 @@
-"""Messages that a program has joined: several of ours in one block of theirs, perhaps with something else between.
+"""Split messages that a program has joined: several of ours in one block of theirs, perhaps with other text in between.
 
 A program that wants roles to alternate joins neighbours of one role, with a blank line or a line break between them, and with
-whatever it had injected there. A block is taken apart along the lines of our own texts; what is left over becomes a block of
-its own. Only entries that are missing at that place are looked for. Refuses: to guess where a text begins that we never had.
+whatever it had injected there. A block is split along the lines of our own texts; the rest becomes a block of its own. Only
+entries that are missing at that place are searched for. Boundaries of unknown texts are not guessed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from backscroll.reconcile.operations import JoinNote
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Text
 
-TELLING = 8  # an entry of less substance is looked for only beside others
+TELLING = 8  # shorter entries are searched for only beside others
 
 
 @dataclass(frozen=True, slots=True)
 class _TextLine:
-    """A line that is not blank: whose it is, what it says, and where it is in the text."""
+    """A non-blank line: its owner, its text, and its position."""
 
     owner: int
     text: str
@@ -99,7 +99,7 @@ def _find_contained_entries(
 
 
 def _worth_it(sides: Sides, lines: Sequence[_TextLine], found: Sequence[_EntryMatch]) -> bool:
-    """Return one entry with something else around it may also be an edit: an assistant's continuation, a short word by accident."""
+    """Return True if splitting is justified: one entry inside other text may also be an edit, or a short word by coincidence."""
     if len(found) > 1 or found[0].last - found[0].first + 1 == len(lines):
         return True
     entry = found[0].entry
@@ -107,7 +107,7 @@ def _worth_it(sides: Sides, lines: Sequence[_TextLine], found: Sequence[_EntryMa
 
 
 def _text(block: ForeignBlock) -> str:
-    """Return the words of a block in normal form, the first name still before them."""
+    """Return the text of a block in normal form, including a leading name."""
     return normal_text(block.message.content.text)
 
 
@@ -117,7 +117,7 @@ def _pieces(
     text = _text(block)
     alone = len(found) == 1 and found[0].last - found[0].first + 1 == len(lines)
     out: list[ForeignBlock] = []
-    reached = 0  # lines before this one are dealt with
+    reached = 0  # lines before this one are done
     for one in (*found, None):
         first = one.first if one else len(lines)
         if first > reached:
@@ -131,7 +131,7 @@ def _pieces(
 
 
 def piece(block: ForeignBlock, words: str, keys: Keys, *, glued: bool) -> ForeignBlock:
-    """Return a block for some of the words of another; a name before them becomes their author."""
+    """Return a block for part of another's text; a leading name becomes its author."""
     name, rest = keys.names.split_name(words)
     author = name if name is not None else block.message.content.author
     content = Content((Text(rest),), author, block.message.content.metadata)
@@ -140,7 +140,7 @@ def piece(block: ForeignBlock, words: str, keys: Keys, *, glued: bool) -> Foreig
 
 
 def by_signature(block: ForeignBlock, keys: Keys) -> list[ForeignBlock]:
-    """Return a block whose words are signed, and in which others sign after a blank line: one block for each of them."""
+    """Split a signed block in which other speakers sign after a blank line: one block per speaker."""
     text = _text(block)
     starts = [0]
     gap = text.find("\n\n")

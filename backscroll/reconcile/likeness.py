@@ -1,8 +1,8 @@
-"""Likeness of texts: is this the same message, changed?
+"""Measure the likeness of texts: is one a changed version of the other?
 
 Short texts are compared letter by letter, long ones by words (by signs, in scripts that put no blanks between words), as twice
 the common subsequence over both lengths. Cheap bounds come first, and among many texts only those that share rare neighbours
-are compared at all. Refuses: meaning; a paraphrase is a different text.
+are compared at all. Meaning is not compared: a paraphrase is a different text.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from zlib import crc32
 
 from backscroll.reconcile.alignment import Pair, common_length, heaviest_rising
 
-ALIKE = 0.8  # from here on two texts are versions of one
+ALIKE = 0.8  # threshold for versions of one text
 LETTERS = 256  # texts up to this length are compared letter by letter
 LONGEST = 20_000  # of longer texts only beginning and end are used
 EVERY_PAIR = 256  # up to this many pairs, all are looked at
-SKETCH = 8  # neighbours that represent a text when there are many texts
+SKETCH = 8  # word pairs that represent a text if there are many texts
 CANDIDATES = 4
-CONTINUED = 12  # a text this long that begins another is its beginning by no accident
+CONTINUED = 12  # a prefix this long is not a coincidence
 
 _TOKEN = re.compile(r"[^\W\u0e00-\U0010ffff]+|\S")
 
@@ -64,7 +64,7 @@ def _ratio(a: Sequence[str], b: Sequence[str]) -> float:
 
 
 def _affix(a: str, b: str) -> int:
-    """Return how many letters the two share at their beginnings and ends together."""
+    """Return the number of letters in the common prefix and suffix together."""
     most = min(len(a), len(b))
     head = _prefix(a, b, most)
     return head + min(_prefix(a[::-1], b[::-1], most), most - head)
@@ -72,7 +72,7 @@ def _affix(a: str, b: str) -> int:
 
 def _prefix(a: str, b: str, most: int) -> int:
     low = 0
-    while low < most:  # slices compare at the speed of memory, so halving beats walking
+    while low < most:  # slices compare at memory speed, so bisection beats a loop
         middle = (low + most + 1) // 2
         if a[low:middle] == b[low:middle]:
             low = middle

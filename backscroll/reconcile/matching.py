@@ -1,10 +1,10 @@
-"""The state of a comparison: what is compared, and what has been matched so far.
+"""The state of a comparison: both sides and the matches so far.
 
 `Sides` holds both lists with their keys. `Matching` grows a chain of pairs that rises on both sides; between two neighbours of
 the chain lies a gap, and later stages look only at what is still free in the same gap. Pairs that cross the chain are moves.
 Ids of tool calls count where both lists have some in common: a program that kept one has renamed none, so equal words under
-another id are another call. Where they have none in common, ids say nothing: programs rename them.
-Refuses: to decide what is a match; the stages do.
+another id are another call. If they have none in common, ids are ignored: programs rename them. The stages decide what
+matches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backscroll.reconcile.operations import Mode, OurEntry
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.message import Content
 
-NEAR = 64  # how far from its neighbours a changed message is looked for in a long gap
+NEAR = 64  # search distance for a changed message in a long gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class ForeignBlock:
     theirs: int
     loose: str
     kind: str
-    glued: bool = False  # stood together with other pieces in one message
-    signed: bool = False  # a speaker's name precedes it: it is a message
+    glued: bool = False  # was joined with other pieces in one message
+    signed: bool = False  # preceded by a speaker's name: a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +48,29 @@ class Sides:
     key: Callable[[Content], str]  # the loose key, names of speakers removed where they may have been added
     letters: Callable[[Content], str]  # the exact key
     checkers: list[int]  # the entries that may contain forgotten words
-    our_calls: list[
-        tuple[str, ...]
-    ]  # ids of the calls that are made or answered; empty where ids say nothing
+    our_calls: list[tuple[str, ...]]  # ids of the calls made or answered; empty if ids are unreliable
     their_calls: list[tuple[str, ...]]
 
     def live(self, o: int) -> bool:
-        """Return True for an entry that is in our history, hidden or not."""
+        """Return True for an entry in our history, hidden or not."""
         return not (self.ours[o].deleted or self.ours[o].forgotten)
 
     def another(self, o: int, t: int) -> bool:
-        """Return True if the ids of calls say that these are different messages, whatever their words."""
+        """Return True if call ids show that these are different messages, whatever their text."""
         ours, theirs = self.our_calls[o], self.their_calls[t]
         return bool(ours and theirs) and not set(ours) & set(theirs)
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Keys for comparing contents: in a rendered prompt, without the name that may precede the words."""
+    """Keys for comparing contents; in a rendered prompt, without a leading speaker's name."""
 
     mode: Mode
     names: SpeakerNames
     blob_name: BlobName
 
     def loose(self, content: Content) -> str:
-        """Return the key of what rendering and saving do not change."""
+        """Return the key of the content that rendering and saving preserve."""
         key = loose(content, self.blob_name)
         return key if self.mode == "full" else self.names.split_name(key)[1]
 
@@ -82,7 +80,7 @@ class Keys:
 
 
 def kind_of(mode: Mode, role: str) -> str:
-    """Return the kind of speaker: a rendering keeps only assistant and others apart."""
+    """Return the kind of speaker: a rendering distinguishes only the assistant from others."""
     if mode == "full":
         return role
     return "assistant" if role == "assistant" else "user"
@@ -125,12 +123,12 @@ def sides_of(ours: Sequence[OurEntry], blocks: Sequence[ForeignBlock], keys: Key
 class Gap:
     """The unmatched items between two neighbours of the chain."""
 
-    number: int  # how many pairs of the chain come before
+    number: int  # number of chain pairs before it
     ours: list[int]
     theirs: list[int]
 
     def near(self) -> Gap:
-        """Return where ours are many times theirs (a trimmed top, say): those that lie near the neighbours."""
+        """Return a narrower gap if ours are many times theirs (a trimmed top, say): entries near the neighbours."""
         most = NEAR + 4 * len(self.theirs)
         if len(self.ours) <= 2 * most:
             return self
@@ -144,12 +142,10 @@ class Matching:
     ours_of: list[int]  # by block; -1: none
     theirs_of: list[int]  # by entry; -1: none
     chain: list[Pair] = field(default_factory=list[Pair])
-    firm: set[int] = field(default_factory=set[int])  # blocks whose match does not rest on words alone
+    firm: set[int] = field(default_factory=set[int])  # blocks whose match rests on more than text
     moved: set[int] = field(default_factory=set[int])  # blocks whose match crosses the chain
-    withheld: dict[int, int] = field(
-        default_factory=dict[int, int]
-    )  # forgotten blocks, and which entry says so
-    _lone_ours: list[int] = field(default_factory=list[int])  # at least those without a match
+    withheld: dict[int, int] = field(default_factory=dict[int, int])  # forgotten blocks and their entries
+    _lone_ours: list[int] = field(default_factory=list[int])  # at least the unmatched ones
     _lone_theirs: list[int] = field(default_factory=list[int])
 
     def take(self, pairs: Iterable[Pair], *, firm: bool = False) -> None:
@@ -160,7 +156,7 @@ class Matching:
             self.chain = sorted(self.chain + fresh)
 
     def cross(self, pairs: Iterable[Pair], *, firm: bool = False) -> None:
-        """Accept pairs that do not."""
+        """Accept pairs that cross the chain."""
         fresh = list(pairs)
         self._note(fresh, firm=firm)
         self.moved.update(t for _, t in fresh)
@@ -173,7 +169,7 @@ class Matching:
                 self.firm.add(t)
 
     def rematch(self, pairs: Iterable[Pair]) -> None:
-        """Give blocks of the chain other entries, or entries other blocks; the result must rise again."""
+        """Reassign blocks and entries of the chain; the result must rise again."""
         fresh = list(pairs)
         if not fresh:
             return
@@ -187,22 +183,22 @@ class Matching:
         self.forget_progress()
 
     def forget_progress(self) -> None:
-        """Look for what is free among all, as at the beginning."""
+        """Consider all free items again, as at the start."""
         self._lone_ours = list(range(len(self.theirs_of)))
         self._lone_theirs = list(range(len(self.ours_of)))
 
     def free_entries(self) -> list[int]:
-        """Return entries of ours that nothing was found for yet, whatever they are."""
+        """Return our unmatched entries of any kind."""
         self._lone_ours = [o for o in self._lone_ours if self.theirs_of[o] < 0]
         return self._lone_ours
 
     def free_blocks(self) -> list[int]:
-        """Return blocks of theirs that nothing was found for yet."""
+        """Return their unmatched blocks."""
         self._lone_theirs = [t for t in self._lone_theirs if self.ours_of[t] < 0 and t not in self.withheld]
         return self._lone_theirs
 
     def gaps(self, pool: Callable[[int], bool], *, both: bool = True) -> list[Gap]:
-        """Return what is free, by gap; `both`: only gaps where both sides have something."""
+        """Return the free items by gap; `both`: only gaps with items on both sides."""
         theirs = self.free_blocks()
         ours = [o for o in self.free_entries() if pool(o)]
         if both and not (ours and theirs):

@@ -1,9 +1,9 @@
-"""The normal form of a text, and the keys by which two contents are compared.
+"""Normalize texts and compute the keys by which contents are compared.
 
-A program that shows or re-sends a conversation changes what does not matter: line ends, blanks at the end of a line, the way
-an accented letter is composed. `normal_text` removes exactly that. A content has two keys: `exact` (what was said, to the
-letter) and `loose` (the words in normal form). Thinking and vendor parts belong to neither, because other programs leave them
-out; `unspoken` names them. Refuses: lower-casing, width folding, or anything else that could make two different texts equal.
+A program that shows or re-sends a conversation makes insignificant changes: line ends, trailing whitespace, the composition
+of accented letters. `normal_text` removes exactly those. A content has two keys: `exact` (verbatim) and `loose` (the text in
+normal form). Thinking and vendor parts belong to neither, because other programs omit them; `unspoken` returns them. No
+lower-casing, width folding, or anything else that could make two different texts equal.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import TypeAlias
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
-#: Names bytes that the store does not hold yet, as the store would name them.
+#: Returns the name that the store would give to bytes.
 BlobName: TypeAlias = Callable[[bytes], str]
 
 _BLANKS = " \t\u00a0\u3000"
 _UNTIDY = ("\r", *(blank + "\n" for blank in _BLANKS), "\n\n\n")
 _GAP = re.compile(r"\n{3,}")
-WEIGHTY = 16  # words of this substance are not said twice by accident
-_MARK = "\0"  # begins every key that is more than words, so that no text can be taken for one
+WEIGHTY = 16  # texts this long are not repeated by coincidence
+_MARK = "\0"  # prefix of every key with more than text, so that no text can equal one
 
 
 def sha256_name(data: bytes) -> str:
-    """Return the usual name of a blob."""
+    """Return the SHA-256 name of a blob."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -46,17 +46,17 @@ def normal_text(text: str) -> str:
 
 
 def exact(content: Content, blob_name: BlobName = sha256_name) -> str:
-    """Return what was said, to the letter: words, calls, results and media, without vendors' extras."""
+    """Return the verbatim key: text, calls, results and media, without vendors' extras."""
     return _key(content, blob_name, whole=True)
 
 
 def loose(content: Content, blob_name: BlobName = sha256_name) -> str:
-    """Return what was said, in normal form; names of calls are left out, because programs rename them."""
+    """Return the key in normal form; call ids are left out, because programs rename them."""
     return _key(content, blob_name, whole=False)
 
 
 def unspoken(content: Content) -> tuple[str, ...]:
-    """Return thinking and vendor parts, which a program may keep to itself without having changed the message."""
+    """Return thinking and vendor parts, which a program may omit without changing the message."""
     parts = content.parts
     if len(parts) == 1 and isinstance(parts[0], Text):
         return ()
@@ -137,7 +137,7 @@ def _media(part: Media, blob_name: BlobName) -> tuple[str, str]:
 
 
 def _arguments(value: Json) -> Json:
-    """Return arguments as a value, whether the wire sent a value or a string that holds one."""
+    """Return arguments as a value, whether the wire sent a value or a string with one."""
     if not isinstance(value, str):
         return value
     try:
@@ -145,12 +145,12 @@ def _arguments(value: Json) -> Json:
     except (
         ValueError,
         RecursionError,
-    ):  # a model may send broken JSON; then the string itself is what it said
+    ):  # a model may send invalid JSON; then compare the string itself
         return value
 
 
 def substance(text: str) -> int:
-    """Return how much a text says, up to 64: a Chinese sign counts as much as two letters."""
+    """Return the amount of content in a text, up to 64: a Chinese character counts as two letters."""
     head = text[:64]
     return len(head) if head.isascii() else sum(2 if sign >= "\u2e80" else 1 for sign in head)
 

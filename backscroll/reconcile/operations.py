@@ -1,7 +1,7 @@
 """Inputs and results of a sync: our entries, operations, notes, and the plan that holds them.
 
-Operations change our history when they are carried out in the order given. Notes change nothing: they say what was seen and
-left alone, and what could have been understood in another way.
+Operations change our history when they are carried out in the order given. Notes change nothing: they report what was left
+alone, and what is ambiguous.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Role
 
-#: `full`: their list is their conversation (a file, a chat array). `prompt`: it is a rendering, as a proxy sees it.
+#: `full`: their list is the conversation (a file, a chat array). `prompt`: it is a rendering, as a proxy sees it.
 Mode: TypeAlias = Literal["full", "prompt"]
 
-#: Says whether these words are the ones that were forgotten (the caller knows how; it has the salted hashes).
+#: Returns whether this text is the forgotten one (supplied by the caller, which has the salted hashes).
 ForgetCheck: TypeAlias = Callable[[ForeignMessage], bool]
 
 
@@ -55,9 +55,7 @@ class NewRef(NamedTuple):
     number: int
 
 
-Place: TypeAlias = (
-    Ref | NewRef | None
-)  # None: before everything; a hole may be named, because it keeps its place
+Place: TypeAlias = Ref | NewRef | None  # None: before everything; may be a hole, because it keeps its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +117,14 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """They no longer have it."""
+    """Delete a message that they no longer have."""
 
     id: Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """We had deleted it; they have it (again)."""
+    """Restore a message that we had deleted and they have."""
 
     id: Ref
     theirs: int
@@ -142,14 +140,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Hide:
-    """Keep it out of prompts."""
+    """Hide a message from prompts."""
 
     id: Ref
 
 
 @dataclass(frozen=True, slots=True)
 class Unhide:
-    """Let it into prompts again."""
+    """Show a message in prompts again."""
 
     id: Ref
 
@@ -161,14 +159,14 @@ Operation: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class TrimNote:
-    """Ours that are older than what they sent. Says nothing about them, so nothing is done."""
+    """Our messages older than what they sent; trimming proves nothing, so they stay."""
 
     ids: tuple[Ref, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionNote:
-    """A block of theirs that was never said in the conversation: a system prompt, lore, a marker."""
+    """A block of theirs that is not part of the conversation: a system prompt, lore, a marker."""
 
     theirs: int
     text: str
@@ -185,23 +183,23 @@ class JoinNote:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenNote:
-    """Words that were erased on purpose and came back; they are not taken in again."""
+    """Forgotten text that came back; it is not stored again."""
 
-    id: Ref  # whose words they were
+    id: Ref  # the entry that the text belonged to
     theirs: int
-    alternative: int | None = None  # where only one of their alternatives says them
+    alternative: int | None = None  # if only one of their alternatives contains it
 
 
 @dataclass(frozen=True, slots=True)
 class RegenerateRequest:
-    """Their list ends before replies that we have: they ask for another one. The answer is an alternative to the first."""
+    """Their list ends before replies that we have: they request another. The answer is an alternative to the first."""
 
     ids: tuple[Ref, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """Something that can be understood in several ways: which, and as what it was taken.
+    """An ambiguous change: what it is, and how it was interpreted.
 
     `what` is a fixed word: `which-of-equals`, `edited-or-replaced`, `edited-or-regenerated`, `moved-or-resaid`,
     `deleted-or-hidden`, `injected-or-said`, `nothing-in-common`, `empty-list`, `forgotten-or-new`.
@@ -231,5 +229,5 @@ class SyncPlan:
 
     @property
     def changes(self) -> bool:
-        """False where our history already says what theirs says."""
+        """False if our history already equals theirs."""
         return bool(self.operations)

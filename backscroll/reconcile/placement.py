@@ -1,4 +1,4 @@
-"""From a finished matching to operations: what goes, what comes back, what is new and where everything is."""
+"""Turn a finished matching into operations: deletions, restores, additions and moves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class UnmatchedOutcome:
 def operations_of(
     sides: Sides, matching: Matching, verdict: UnmatchedOutcome, *, knows_hidden: bool
 ) -> tuple[list[Operation], list[Note]]:
-    """Return deletions and hidings first; then along their list: what is new or moved is placed, what changed is changed."""
+    """Return the operations: deletions and hidings first, then placements and changes in the order of their list."""
     ids = [entry.id for entry in sides.ours]
     out: list[Operation] = [Delete(ids[o]) for o in sorted(verdict.delete)]
     out.extend(Hide(ids[o]) for o in sorted(verdict.hide))
@@ -48,7 +48,7 @@ def operations_of(
     )
     previous: Place = None
     done = 0  # blocks before this index are placed
-    survivor = 0  # entries before this index are behind us
+    survivor = 0  # entries before this index are done
     for o, t in (*matching.chain, (len(ids), len(sides.blocks))):
         for other in range(survivor, o):
             moving = matching.theirs_of[other] in matching.moved and matching.theirs_of[other] >= 0
@@ -67,7 +67,7 @@ def operations_of(
 
 
 def matched_of(sides: Sides, matching: Matching) -> tuple[tuple[Ref, int], ...]:
-    """Return which entry is which message of theirs; holes left out."""
+    """Return the pairs of our entries and their messages, without holes."""
     pairs = ((o, t) for t, o in enumerate(matching.ours_of) if o >= 0 and not sides.ours[o].forgotten)
     return tuple((sides.ours[o].id, sides.blocks[t].theirs) for o, t in pairs)
 
@@ -80,7 +80,7 @@ def _last_user(sides: Sides) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _OperationWriter:
-    """Writes down operations for one block after the other."""
+    """Writes operations block by block."""
 
     sides: Sides
     matching: Matching
@@ -91,7 +91,7 @@ class _OperationWriter:
     count: int = 0
 
     def add_message(self, t: int, previous: Place, *, last: bool) -> Place:
-        """Return a message that we do not have."""
+        """Add a message that we do not have; return its place."""
         block = self.sides.blocks[t]
         new = NewRef(self.count)
         self.count += 1
@@ -104,9 +104,9 @@ class _OperationWriter:
         return new
 
     def move_message(self, t: int, previous: Place) -> Place:
-        """Return a message that we have elsewhere."""
+        """Move a message that we have elsewhere; return its place."""
         o = self.matching.ours_of[t]
-        self.keep_message(o, t)  # first, because it may bring back what was deleted
+        self.keep_message(o, t)  # first, because it may restore a deleted message
         self.out.append(Move(self.sides.ours[o].id, previous))
         return self.sides.ours[o].id
 

@@ -1,10 +1,10 @@
-"""The plan of a sync: another program's list of messages against our history.
+"""Plan a sync: compare another program's list of messages with our history.
 
-`plan` says what to do so that our live history says what theirs says; it does nothing itself. The evidence is used from the surest
-to the weakest (`reconcile/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness, place.
-What is missing at the top was trimmed and is never deleted. What can be understood in several ways is done in the way that
-loses least, and noted. Planning again after the plan was carried out finds nothing to do. Refuses: trees; a list with branches
-has to be handed over one branch at a time.
+`plan` returns the operations that make our live history equal theirs; it applies nothing. Evidence is used from the strongest
+to the weakest (`reconcile/stages`): ids, equal words in order, words in another place, earlier revisions, times, likeness,
+place. What is missing at the top was trimmed and is never deleted. Ambiguous changes are resolved in the way that loses
+least, and noted. Planning again after applying a plan finds nothing to do. Trees are not supported; pass a list with branches
+one branch at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from backscroll.reconcile.stages import (
 )
 from backscroll.vocab.foreign import ForeignMessage
 
-AT_THE_END = 2  # how many last messages may have been replaced by others in the same places
+AT_THE_END = 2  # how many of the last messages may have been replaced in place
 
 
 def plan(
@@ -55,14 +55,14 @@ def plan(
     markers: Iterable[str] = MARKERS,
     blob_name: BlobName = sha256_name,
 ) -> SyncPlan:
-    """Return what to do to our history so that it says what theirs says.
+    """Return the plan that makes our history equal to theirs.
 
     `ours` is our history in order: live, hidden, deleted and forgotten entries. `mode` says what their list is.
-    For `full`: `complete` promises that it is the whole conversation, so that even what is missing at the top was deleted;
-    `knows_hidden` says that their `hidden` flag means something (otherwise it is left alone, and a hidden message that they do not
-    have is not missing). For `prompt`: `names` are speakers whose names may precede their words (the authors of our
-    entries are added), `markers` the texts that a program sends before the chat begins. `blob_name` names media bytes as the store does.
-    Metadata and vendors' extras are not compared; thinking and authors only where they say something.
+    For `full`: `complete` promises that it is the whole conversation, so that messages missing at the top were deleted too;
+    `knows_hidden` says that their `hidden` flag is meaningful (otherwise it is ignored, and a hidden message that they lack
+    is not missing). For `prompt`: `names` are speakers whose names may precede their words (the authors of our entries are
+    added), `markers` the texts that a program sends before the chat begins. `blob_name` names media bytes as the store does.
+    Metadata and vendors' extras are not compared; thinking and authors only if they are present.
     """
     if mode == "prompt":
         authors = {entry.content.author or "" for entry in ours}
@@ -81,7 +81,7 @@ def plan(
 
 
 def _match_all(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Matching, list[Note]]:
-    """Return all stages, from the surest evidence to the weakest."""
+    """Run all stages, from the strongest evidence to the weakest."""
     matching = start_matching(sides)
     live = [o for o in range(len(sides.ours)) if sides.live(o)]
     shown = live if knows_hidden else [o for o in live if not sides.ours[o].hidden]
@@ -89,7 +89,7 @@ def _match_all(sides: Sides, *, complete: bool, knows_hidden: bool) -> tuple[Mat
         return matching, []
     matching = _same_words(sides, [sides.live])
     if shown != live:
-        # What is hidden here may not be in their list at all, so it comes second, unless that fits worse.
+        # Messages hidden here may be absent from their list, so they come second, unless that fits worse.
         second = _same_words(sides, [lambda o: sides.live(o) and not sides.ours[o].hidden, sides.live])
         matching = max(second, matching, key=lambda found: len(found.chain))
     notes = settle(sides, matching, sides.live, complete=complete)
@@ -117,19 +117,19 @@ def _same_words(sides: Sides, pools: Sequence[Callable[[int], bool]]) -> Matchin
 
 
 def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pair]:
-    """Return messages that have nothing in common but where they are: between the same neighbours, in the same roles."""
+    """Return pairs with only their position in common: between the same neighbours, in the same roles."""
     ours, theirs = gap.ours, gap.theirs
     before = matching.chain[gap.number - 1][0] if gap.number else -1
     at_end = gap.number == len(matching.chain)
     if top == len(sides.ours):
-        # Nothing in common: one greeting for another was exchanged, anything else may be another day.
+        # Nothing in common: a greeting was exchanged for another; anything else may be a different day.
         pairs = list(zip(ours, theirs, strict=True)) if len(ours) == len(theirs) == 1 else []
         spoken = ((o, t, {sides.ours[o].role, sides.blocks[t].message.role}) for o, t in pairs)
         return [(o, t) for o, t, roles in spoken if roles == {"assistant"}]
     out: list[Pair] = []
     if before >= 0 and sides.ours[before].role == "user":
         first = sides.ours[ours[0]].role, sides.blocks[theirs[0]].message.role
-        if first == ("assistant", "assistant"):  # both answer the same words
+        if first == ("assistant", "assistant"):  # both answer the same message
             out.append((ours[0], theirs[0]))
             ours, theirs = ours[1:], theirs[1:]
     roles = [sides.ours[o].role for o in ours]
@@ -141,11 +141,11 @@ def _same_place(sides: Sides, matching: Matching, gap: Gap, top: int) -> list[Pa
 def _missing(
     sides: Sides, matching: Matching, *, complete: bool, knows_hidden: bool
 ) -> tuple[frozenset[int], list[Note]]:
-    """Return which of ours are gone, and what to say about those that only seem to be."""
+    """Return which of ours are gone, and notes on those that only seem to be."""
     lone = [o for o in matching.free_entries() if sides.live(o)]
     notes: list[Note] = []
     if lone and not sides.blocks:
-        # An empty list is what a failing server sends; no conversation is deleted on its word.
+        # A failing server sends an empty list; never delete a conversation because of one.
         considered = ("everything was deleted", "nothing was sent")
         notes.append(Ambiguity("empty-list", considered, "nothing"))
         complete, knows_hidden = False, False
@@ -161,7 +161,7 @@ def _missing(
 
 
 def _note_replacements(sides: Sides, matching: Matching, verdict: UnmatchedOutcome) -> list[Note]:
-    """Return gaps where something went and something of the same role came: perhaps an edit that nothing gives away."""
+    """Return notes on gaps with a removal and an addition of the same role: perhaps an unrecognisable edit."""
     notes: list[Note] = []
     for gap in matching.gaps(lambda o: o in verdict.delete):
         roles = {sides.ours[o].role for o in gap.ours} & {sides.blocks[t].message.role for t in gap.theirs}

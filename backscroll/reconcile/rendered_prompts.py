@@ -1,8 +1,8 @@
-"""The plan for a rendered prompt: what a proxy sees of a conversation, which is less and more than the conversation.
+"""Plan a sync from a rendered prompt, which has both less and more than the conversation.
 
-Less: the oldest messages were dropped to fit, hidden ones are absent, neighbours may be joined. More: a system prompt, lore, notes
-and markers are between, and names may precede the words. So nothing is ever deleted on the word of a prompt: what is
-missing in the middle is hidden, which can be taken back, and noted; blocks that were never said are named and left out.
+Less: the oldest messages were dropped to fit, hidden ones are absent, neighbours may be joined. More: a system prompt, lore,
+notes and markers are in between, and names may precede the text. So a prompt never deletes anything: messages missing in the
+middle are hidden, which is reversible, and noted; blocks that are not part of the conversation are noted and left out.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ from backscroll.reconcile.stages import (
 from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.part import Text
 
-#: What a line begins with that says: from here on it is the chat.
+#: Prefixes of a marker line after which the chat begins.
 MARKERS = ("[Start a new Chat", "[Start a new group chat")
-REPLACED = 2  # how many neighbours may have been replaced by others in the same places
+REPLACED = 2  # how many neighbours may have been replaced in place
 
 
 def plan_prompt(
     ours: Sequence[OurEntry], theirs: Sequence[ForeignMessage], keys: Keys, markers: tuple[str, ...]
 ) -> SyncPlan:
-    """Return what to do to our history, given what another program sent to a model."""
+    """Return the plan for our history from the prompt that another program sent to a model."""
     known = {keys.loose(entry.content) for entry in ours}
     sent = [block for t, m in enumerate(theirs) for block in _blocks(m, t, keys, known) if block.loose]
     blocks, notes, begun = _chat_only(sent, markers, keys)
     sides = sides_of(ours, blocks, keys)
     matching = _same_words(sides)
-    for hidden in (False, True):  # what should be there first, then what should not
+    for hidden in (False, True):  # first expected entries, then unexpected ones
         expected = frozenset(o for o in range(len(ours)) if _visible(sides, o) or (hidden and sides.live(o)))
         parted, joined = taken_apart(sides, matching, expected.__contains__, keys)
         if joined or parted != sides.blocks:
@@ -79,7 +79,7 @@ def plan_prompt(
 
 
 def _blocks(message: ForeignMessage, theirs: int, keys: Keys, known: Container[str]) -> list[ForeignBlock]:
-    """Return one block for a message of theirs; several where speakers sign in it whom it joins."""
+    """Return one block per message of theirs; several if it joins signed messages."""
     block = ForeignBlock(message, theirs, keys.loose(message.content), kind_of("prompt", message.role))
     parts = message.content.parts
     if len(parts) != 1 or not isinstance(parts[0], Text):
@@ -93,7 +93,7 @@ def _blocks(message: ForeignMessage, theirs: int, keys: Keys, known: Container[s
 def _chat_only(
     blocks: Sequence[ForeignBlock], markers: tuple[str, ...], keys: Keys
 ) -> tuple[list[ForeignBlock], list[Note], bool]:
-    """Return the blocks after the marker that begins the chat; what precedes it; and whether there was one."""
+    """Return the blocks after the chat marker, those before it, and whether there was one."""
     starts = tuple(marker.casefold() for marker in markers)
     for t in range(len(blocks) - 1, -1, -1):
         lines = normal_text(blocks[t].message.content.text).split("\n")
@@ -109,7 +109,7 @@ def _chat_only(
 
 
 def _visible(sides: Sides, o: int) -> bool:
-    """Return True for what a prompt should show; one that says nothing shows nowhere."""
+    """Return True for entries that a prompt should show; empty ones never show."""
     return sides.live(o) and not sides.ours[o].hidden and bool(sides.our_loose[o])
 
 
@@ -140,7 +140,8 @@ def _match_prompt(sides: Sides, matching: Matching) -> list[Note]:
 
 
 def _same_place(sides: Sides, matching: Matching, gap: Gap) -> list[Pair]:
-    """Return a reply to the same words, or one or two messages between the same neighbours; never at the top, where lore is."""
+    """Return pairs by position: a reply to the same message, or one or two messages between the same neighbours; not at the
+    top, where lore is."""
     said = [t for t in gap.theirs if sides.blocks[t].message.role != "system"]
     if not said or not gap.number or gap.ours[0] < top_of(sides, matching):
         return []
@@ -162,14 +163,14 @@ class _PromptOutcome:
 
     sides: Sides
     matching: Matching
-    begun: bool  # a marker said where the chat begins
+    begun: bool  # a marker showed where the chat begins
     notes: list[Note]
     hide: set[int] = field(default_factory=set[int])
     add: set[int] = field(default_factory=set[int])
-    known: set[int] = field(default_factory=set[int])  # tokens of all that was ever live here
+    known: set[int] = field(default_factory=set[int])  # tokens of everything that was ever live here
     first: int = 0  # the first and last block that found a match
     last: int = -1
-    lines: set[str] = field(default_factory=set[str])  # and the lines of what is around what they sent
+    lines: set[str] = field(default_factory=set[str])  # and the lines of the text around it
 
     def decide(self) -> None:
         """Decide blocks first, then entries: what was added at the end determines what is expected there."""
@@ -186,7 +187,7 @@ class _PromptOutcome:
         if trimmed:
             self.notes.append(TrimNote(trimmed))
         runs = [run for gap in self.matching.gaps(lambda _: False, both=False) for run in self._runs(gap)]
-        while runs:  # what is added is known from then on, and may show that others were said as well
+        while runs:  # added text is known from then on, and may show that other blocks are messages too
             found = [run for run in runs if self._is_said(run, trimmed=bool(trimmed))]
             for run in found:
                 self._take(run, said=True)
@@ -212,13 +213,13 @@ class _PromptOutcome:
             self.notes.append(Ambiguity("injected-or-said", ("injected", "said"), done, (), theirs))
 
     def _is_said(self, run: Sequence[int], *, trimmed: bool) -> bool:
-        """Return whether these blocks are messages: at the end, surely; elsewhere they may be lore."""
+        """Return whether these blocks are messages: at the end, certainly; elsewhere they may be lore."""
         blocks = [self.sides.blocks[t] for t in run]
         spoken = any(b.message.role == "assistant" for b in blocks)
         if run[0] > self.last or any(b.signed for b in blocks):
             return True
         if any(self.sides.their_tokens[t] in self.known for t in run):
-            return True  # lore does not say what was said
+            return True  # lore does not repeat messages
         glued = blocks[0].glued
         if glued and all(line in self.lines for b in blocks for line in b.loose.split("\n")):
             return True
@@ -262,7 +263,7 @@ class _PromptOutcome:
         return all(self.sides.blocks[t].message.role == "system" for t in between)
 
     def _between_users(self, run: Sequence[int]) -> bool:
-        """Return True if a user message is next to it: a user rarely speaks twice, lore does."""
+        """Return True if a user message is next to it: users rarely send two in a row, lore does."""
         blocks = self.sides.blocks
         before = (blocks[t].kind for t in range(run[0] - 1, -1, -1) if blocks[t].message.role != "system")
         after = (

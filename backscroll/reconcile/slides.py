@@ -1,9 +1,9 @@
-"""Slides: which of several equal messages is the missing or the new one.
+"""Choose which of several equal messages is the missing or new one, by sliding gaps.
 
-Of `ok A ok B` with `A ok` gone it is ambiguous which `ok` went: the gap may as well lie one place further up. Alignment picks
-some place; here the gap slides to the most sensible one. A gap of ours that can reach the top is there (trimmed, not deleted),
-a gap of theirs that can reach the end is there (appended), and otherwise a gap begins with what a user said, because turns are
-what people delete and add. Refuses: to slide past a match that rests on more than words.
+If `A ok` is missing from `ok A ok B`, it is ambiguous which `ok` went: the gap may be one place further up. Alignment picks
+any place; this module slides the gap to the most plausible one. A gap of ours that can reach the top goes there (trimmed, not
+deleted), a gap of theirs that can reach the end goes there (appended), and otherwise a gap begins with a user message,
+because users delete and add whole turns. Never slides past a match that rests on more than text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from backscroll.vocab.ids import Ref
 FURTHEST = 4096  # how far one gap is tried
 FREE = -1
 FIXED = -2  # matched, but not to a neighbour in the chain: no gap slides past it
-MENTIONED = 64  # how many messages a note names
-STEPS = 500_000  # how many places are tried in all; after that, gaps stay where they are
+MENTIONED = 64  # number of messages that a note names
+STEPS = 500_000  # total number of places tried; after that, gaps stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _slides(
 
 
 def _pair_shifted(slide: _Slide, by: int) -> list[Pair]:
-    """Return which item takes over from which: (from, to)."""
+    """Return the shifted pairs: (from, to)."""
     size = slide.last - slide.first + 1
     if by < 0:
         return [(slide.first - k, slide.first - k + size) for k in range(1, -by + 1)]
@@ -84,7 +84,7 @@ def _pair_shifted(slide: _Slide, by: int) -> list[Pair]:
 
 
 def _to_a_turn(slide: _Slide, roles: Sequence[str]) -> int:
-    """Return the shortest slide after which the gap begins with a user message; none where it already does, or never would."""
+    """Return the shortest slide after which the gap begins with a user message; 0 if it already does, or never would."""
     for far in range(max(slide.up, slide.down) + 1):
         if far <= slide.up and roles[slide.first - far] == "user":
             return -far
@@ -94,7 +94,7 @@ def _to_a_turn(slide: _Slide, roles: Sequence[str]) -> int:
 
 
 def settle(sides: Sides, matching: Matching, pool: Callable[[int], bool], *, complete: bool) -> list[Note]:
-    """Slide every gap to the place where it makes most sense, and say where there were several."""
+    """Slide every gap to the most plausible place, and note ambiguous ones."""
     live = [o for o in range(len(sides.ours)) if pool(o)]
     rank = {o: k for k, o in enumerate(live)}
     return [
@@ -119,7 +119,7 @@ def _settle_missing(sides: Sides, matching: Matching, live: list[int], *, comple
         if sides.mode == "prompt" and not to_top and slide.last + slide.down == len(match) - 1:
             by = slide.down  # a prompt that ends early asks for another reply
         if slide.first + min(by, 0) <= settled:
-            by = 0  # the gap before it has slid into its way
+            by = 0  # blocked by the gap before it
         if not to_top:
             span = live[slide.first - slide.up : slide.last + slide.down + 1][:MENTIONED]
             ids = tuple(sides.ours[o].id for o in span)

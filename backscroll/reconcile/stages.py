@@ -1,7 +1,6 @@
-"""The stages of matching, from the surest evidence to the weakest: ids, words, known revisions, times, likeness, place.
+"""The stages of matching, from the strongest evidence to the weakest: ids, text, known revisions, times, likeness, position.
 
-Every stage takes what the ones before it left free. A stage refuses to touch what is matched already; `reconcile/slides` is the
-one place that does.
+Each stage works on what the earlier ones left free and never changes existing matches; only `reconcile/slides` does.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from backscroll.reconcile.matching import Gap, Matching, Sides
 from backscroll.reconcile.normal import WEIGHTY, call_ids, substance
 from backscroll.reconcile.operations import Ambiguity, Note
 
-REPLIES = 8  # how many last replies a prompt may ask for again
+REPLIES = 8  # how many of the last replies a prompt may request again
 NEAR = 2  # how far a short message may have moved and still be taken for the same one
 
 
 def by_tail(sides: Sides, matching: Matching, ours: Sequence[int], theirs: Sequence[int]) -> bool:
-    """Return the usual case: what they have is what we have, or the newest part of it. True if so.
+    """Match the usual case: their list equals ours, or the newest part of it. Return True if so.
 
     A prompt may lack the last reply, because it asks for another.
     """
@@ -40,7 +39,7 @@ def by_tail(sides: Sides, matching: Matching, ours: Sequence[int], theirs: Seque
 
 
 def _at_odds(sides: Sides, o: int, t: int) -> bool:
-    """Return True if times or ids say that equal words are different messages."""
+    """Return True if times or ids show that equal texts are different messages."""
     entry, message = sides.ours[o], sides.blocks[t].message
     if entry.at is not None and message.at is not None and entry.at != message.at:
         return True
@@ -50,7 +49,7 @@ def _at_odds(sides: Sides, o: int, t: int) -> bool:
 
 
 def by_ids(sides: Sides, matching: Matching) -> None:
-    """Match by the other program's ids. Copies repeat them; ids of copies with equal words are ignored."""
+    """Match by the other program's ids. Copies repeat them; ids of copies with equal text are ignored."""
     owners: dict[str, list[int]] = {}
     for o, entry in enumerate(sides.ours):
         for source in entry.source_ids:
@@ -77,7 +76,7 @@ def by_ids(sides: Sides, matching: Matching) -> None:
 
 
 def _sole_pairs(sides: Sides, ours: Sequence[int], theirs: Sequence[int]) -> list[Pair]:
-    """Return the pair that an id names; where it names several, those whose words are equal, if no others are."""
+    """Return the pair that an id names; if it names several, those with equal text, if unique."""
     pairs = [(o, t) for o in ours for t in theirs if sides.ours[o].role == sides.blocks[t].message.role]
     if len(pairs) > 1:
         pairs = [(o, t) for o, t in pairs if sides.our_tokens[o] == sides.their_tokens[t]]
@@ -168,7 +167,7 @@ def _telling(sides: Sides, o: int, t: int) -> bool:
 def _with_neighbours(
     sides: Sides, pairs: Sequence[Pair], our_gap: dict[int, int], their_gap: dict[int, int]
 ) -> list[Pair]:
-    """Return a moved stretch takes the short messages in it along."""
+    """Extend moved pairs with the short messages among them."""
     free_ours = sorted(our_gap)
     rank = {o: k for k, o in enumerate(free_ours)}
     used_ours = {o for o, _ in pairs}

@@ -1,1 +1,1 @@
-"""Log events to live history: chain, fold, positions, turns, undo, sync, verify. Pure."""
+"""Fold log events into the live history: hash chain, positions, turns, undo, verification. Pure."""

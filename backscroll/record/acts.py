@@ -1,7 +1,7 @@
-"""Acts in force: those neither undone (and not redone) nor lifted.
+"""Find the acts in effect: those neither undone (unless redone) nor lifted.
 
 Overrides of the graph, world descriptions, steps of tasks and changes to memories are acts: events with a sealed body. This
-fold owns no words and reads only the thread's rare events.
+fold holds no text and reads only the thread's rare events.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from backscroll.vocab.event import Event, Kind
 
 
 def acts_in_force(events: Iterable[Event], kinds: Collection[Kind]) -> list[Event]:
-    """Return acts of some kinds that hold after these events (in order; others may be left out), oldest first.
+    """Return acts of some kinds in effect after these events (in order; others may be left out), oldest first.
 
-    `LIFTED` names in its head what it lifts (`of`: numbers of events); an undo of it brings that back. An event whose
-    words were forgotten says nothing any more and is left out.
+    `LIFTED` names in its head what it lifts (`of`: numbers of events); an undo of it restores that. An event whose text was
+    forgotten is left out.
     """
     acts: dict[int, Event] = {}
-    taken: dict[int, set[int]] = {}  # what every undo, redo and lifting named
-    held: dict[int, int] = {}  # how often each event is taken back now
+    taken: dict[int, set[int]] = {}  # the targets of every undo, redo and lifting
+    held: dict[int, int] = {}  # how often each event is currently reverted
     for event in events:
         if event.kind in kinds or event.kind is Kind.LIFTED:
             acts[event.seq] = event
@@ -33,7 +33,7 @@ def acts_in_force(events: Iterable[Event], kinds: Collection[Kind]) -> list[Even
 def _apply(
     seq: int, sign: int, taken: dict[int, set[int]], held: dict[int, int], acts: dict[int, Event]
 ) -> None:
-    """Take back what an event names; what takes back a taking back gives back what that took."""
+    """Revert what an event names; reverting a revert restores its targets."""
     for name in taken[seq]:
         if name in taken:
             _apply(name, -sign, taken, held, acts)

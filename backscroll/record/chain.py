@@ -1,8 +1,8 @@
-"""Sealing and linking: how the log proves that no byte of it was changed.
+"""Seal and link events in a hash chain, which proves that no byte of the log was changed.
 
 An event's hash covers the hash before it, its own head, and a salted commitment to its sealed body. `forget` destroys salt and
-body; the commitment stays, so the chain still verifies, and without the salt nothing can be guessed back from it.
-Refuses: randomness (salts are passed in) and storage.
+body; the commitment stays, so the chain still verifies, and without the salt the body cannot be guessed from it. Salts are
+passed in; storage is elsewhere.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _encode_in_order = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _sha256 = hashlib.sha256
 _ORIGIN = b"backscroll/1/"
-SALT = 16  # bytes of every salt; a fixed number, so that nothing can move between salt and body
+SALT = 16  # bytes of every salt; fixed, so that no byte can move between salt and body
 
 
-#: What a damaged byte in the store can make of reading it.
+#: Errors that reading damaged data can raise.
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, InvalidInput)
 
 
 def make_corrupt_error(what: str, error: Exception) -> StoreCorrupt:
-    """Return the error to raise where what the store gave back makes no sense."""
+    """Return the error for data from the store that cannot be read."""
     said = error.message if isinstance(error, BackscrollError) else f"{type(error).__name__}: {error}"
     return StoreCorrupt(f"{what} cannot be read ({said})", hint="run `backscroll verify` to list the damage")
 
 
 def to_bytes(value: Json, *, in_order: bool = False) -> bytes:
-    """Return JSON as bytes (with `in_order`, names are sorted); lone surrogates stay as they are, which plain UTF-8 would refuse."""
+    """Return JSON as bytes (with `in_order`, names are sorted); lone surrogates, which plain UTF-8 rejects, are kept."""
     try:
         data = (_encode_in_order if in_order else _encode)(value).encode("utf-8", "surrogatepass")
         if data.count(b"[") + data.count(b"{") > DEEPEST and is_deeper(value, DEEPEST):
@@ -56,7 +56,7 @@ def from_bytes(data: bytes) -> Json:
 
 
 def words_from_bytes(data: bytes) -> Json:
-    """Return the same in valid Unicode: what the rooms read. Lone surrogates are left out; the log keeps them."""
+    """Return the same in valid Unicode, for all rooms. Lone surrogates are removed; the log keeps them."""
     value = from_bytes(data)
     if data.isascii() and b"\\u" not in data:
         return value
@@ -68,12 +68,12 @@ def words_from_bytes(data: bytes) -> Json:
 
 
 def genesis(thread: str) -> bytes:
-    """Return what replaces the hash before the first event of a thread that is not a fork."""
+    """Return the initial hash of a thread that is not a fork."""
     return _sha256(_ORIGIN + thread.encode()).digest()
 
 
 def commitment(salt: bytes, body: bytes) -> bytes:
-    """Return a salted promise about the body, which reveals nothing once the salt is gone."""
+    """Return a salted commitment to the body, which reveals nothing once the salt is gone."""
     return _sha256(salt + body).digest()
 
 
@@ -88,7 +88,7 @@ def link(previous: bytes, event: Event) -> bytes:
 
 
 def hash_link(previous: bytes, line: str, commit: bytes, head: bytes) -> bytes:
-    """Return the same from its parts: name, kind, time, target and actor by lines; the seal; the head as bytes."""
+    """Return the same from its parts: id, kind, time, target and actor as lines; the seal; the head as bytes."""
     return _sha256(previous + commit + line.encode("utf-8", "surrogatepass") + head).digest()
 
 
@@ -100,7 +100,7 @@ def seal_event(event: Event, previous: bytes, salt: bytes) -> Event:
 
 
 def flaws(event: Event, previous: bytes) -> list[str]:
-    """Return what is wrong with an event of the log, in plain words; empty where nothing is."""
+    """Return the problems of an event of the log as text; empty if there are none."""
     out: list[str] = []
     if event.commit and event.body is not None:
         if event.salt is None or len(event.salt) != SALT:

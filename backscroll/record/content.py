@@ -1,7 +1,7 @@
-"""The sealed shape of a content, and its hash.
+"""Encode contents for sealing, and compute their hashes.
 
-The hash names *what was said by which role*: equal words have equal hashes wherever they are, which is how imports and
-syncs recognise a message. It is kept beside the body and goes with it when the words are forgotten.
+The hash covers role and content: equal messages have equal hashes anywhere, which is how imports and syncs recognise them. It
+is kept beside the body and erased with it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def encode(content: Content) -> bytes:
 def encode_content(role: str, content: Content) -> tuple[bytes, bytes]:
     """Return the sealed body, and the content hash, for which the order of names inside a JSON value makes no difference."""
     only = content.parts[0] if len(content.parts) == 1 else None
-    if type(only) is Text and not only.extra:  # nearly every message; the same bytes, written directly
+    if (
+        type(only) is Text and not only.extra
+    ):  # fast path for nearly every message; writes the same bytes directly
         parts = plain = b'[{"t":"text","text":' + to_bytes(only.text) + b"}]"
     else:
         shape = [part_to_json(p) for p in content.parts]
@@ -56,12 +58,12 @@ def _signature(role: str, author: str | None) -> bytes:
 
 
 def original(body: bytes) -> Content:
-    """Return the content that `encode` wrote, exactly, for readers, exports and comparisons."""
+    """Return the content exactly as `encode` wrote it, for readers, exports and comparisons."""
     return _content(from_bytes(body))
 
 
 def decode(body: bytes) -> Content:
-    """Return the content in valid Unicode: what the rooms read."""
+    """Return the content in valid Unicode, for all rooms."""
     return _content(words_from_bytes(body))
 
 
@@ -102,7 +104,7 @@ def tools_of(content: Content) -> tuple[str, ...]:
 
 
 def searchable(content: Content) -> str:
-    """Return all searchable words of this content."""
+    """Return the searchable text of a content."""
     out: list[str] = []
     if content.author:
         out.append(content.author)
@@ -123,7 +125,7 @@ def searchable(content: Content) -> str:
 
 
 def _plain(value: Json) -> str:
-    """Return the words inside a JSON value, without its punctuation."""
+    """Return the text inside a JSON value, without its punctuation."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

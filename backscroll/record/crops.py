@@ -1,7 +1,7 @@
-"""Crops and the compaction in force: a small fold over their events.
+"""Fold the events of crops and compactions into those in effect.
 
-Owns no words: summaries and levels lie in the bodies of the events it names. Undo and redo are followed through what they
-name (`of`), so this fold needs nothing but the thread's rare events.
+Holds no text: summaries and levels are in the bodies of the events it names. Undo and redo are followed by their targets
+(`of`), so this fold needs only the thread's rare events.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ def _none() -> Mapping[int, tuple[Kind, tuple[int, ...]]]:
 
 @dataclass(frozen=True, slots=True)
 class CropState:
-    """Crops and compaction in force after the events seen so far."""
+    """Crops and compaction in effect after the events seen so far."""
 
-    seen: int = 0  # number of the last event that was looked at
+    seen: int = 0  # number of the last event examined
     rare: int = 0  # number of the last event that was folded
     crops: tuple[int, ...] = ()  # events, oldest first
-    compactions: tuple[int, ...] = ()  # all that were not taken back; the last one is in force
-    acts: Mapping[int, tuple[Kind, tuple[int, ...]]] = field(default_factory=_none)  # what undo may name
+    compactions: tuple[int, ...] = ()  # all that were not reverted; the last one is in effect
+    acts: Mapping[int, tuple[Kind, tuple[int, ...]]] = field(
+        default_factory=_none
+    )  # events that an undo may name
 
     @property
     def compaction(self) -> int | None:
-        """The event of the compaction in force."""
+        """The event of the compaction in effect."""
         return self.compactions[-1] if self.compactions else None
 
 
 def fold_standing(events: Iterable[Event], start: CropState | None = None) -> CropState:
-    """Return what is in force after more events; those of other kinds may be left out."""
+    """Return what is in effect after more events; other kinds may be left out."""
     now = start or CropState()
     for event in events:
         now = _after(now, event)
@@ -59,7 +61,7 @@ def _after(now: CropState, event: Event) -> CropState:
 
 
 def _apply_redo(now: CropState, undo: int) -> CropState:
-    """Redo what an undo took back; a redo names the undo."""
+    """Redo what an undo reverted; a redo names the undo."""
     for name in now.acts[undo][1]:
         now = _apply_act(now, *now.acts[name])
     return now

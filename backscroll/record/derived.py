@@ -1,6 +1,6 @@
-"""Rows of what is derived from the log: artefacts, replies of models, the summary tree, the ledger, lessons.
+"""Row types of derived data: artefacts, model replies, the summary tree, the ledger, lessons.
 
-All of it names the revisions it rests on, so that it can be found out of date, made again, and erased with them.
+Each row names the revisions it is made from, so that it can be detected as stale, rebuilt, and erased with them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backscroll.vocab.ids import Ref
 
 @dataclass(frozen=True, slots=True)
 class Artefact:
-    """An artefact: what a recipe made of some revisions, under the hash of all that went in."""
+    """An artefact: what a recipe made of some revisions, keyed by the hash of all inputs."""
 
     key: bytes
     recipe: str
@@ -35,7 +35,7 @@ class RecipeReply:
     at: str
 
 
-#: The purpose of a call that went out; whatever comes of it takes its place.
+#: The purpose of a call under way; its result replaces the row.
 UNANSWERED = "unanswered"
 
 
@@ -59,7 +59,7 @@ class Charge:
     task: str = ""
     turn: int | None = None
     estimated: bool = False  # counted by us, not reported by the vendor
-    day: str = ""  # YYYY-MM-DD, local to who made the call
+    day: str = ""  # YYYY-MM-DD, in the caller's time zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class SpendingTotal:
     nano: int
     unpriced: int  # calls without a price
     estimated: int = 0  # calls whose tokens were counted by us, not reported by the vendor
-    unanswered: int = 0  # of these, calls whose answer was never written down, or is still awaited
-    unanswered_tokens: int = 0  # about so many in their prompts
-    unanswered_nano: int = 0  # at most so much for them, the longest answer included
+    unanswered: int = 0  # of these, calls without a recorded answer so far
+    unanswered_tokens: int = 0  # estimated tokens of their prompts
+    unanswered_nano: int = 0  # their maximum cost, with the longest answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SummaryNode:
     opening: Ref  # the message that opens its first turn; sequence 0: the very beginning
     position: bytes  # of its first message
     end: bytes  # of its last message
-    version: str  # changes exactly when what it covers does
+    version: str  # changes exactly when the covered content does
     key: bytes  # of the artefact that holds its summary
     turns: int = 0
     messages: int = 0
@@ -98,7 +98,7 @@ class SummaryNode:
 
 @dataclass(frozen=True, slots=True)
 class TurnMark:
-    """A turn under analysis: since when it is due, since when it is settled, and what its analysis rests on."""
+    """The analysis state of a turn: when it became due and settled, and the revisions analysed."""
 
     thread: str
     rule: str  # the settings of window and delay under which this holds
@@ -115,9 +115,9 @@ class TurnMark:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Something that was asked for again after it had been condensed (or was taken back)."""
+    """Content that was requested again after it had been condensed (or a crop that was reverted)."""
 
     at: str
     thread: str
-    feature: str  # what it was like: "tool:read", "content:error" …
+    feature: str  # its features: "tool:read", "content:error" …
     amount: float

@@ -1,8 +1,8 @@
-"""The shape of events: which fields a head and a body may have, and what may be in them.
+"""Check the schema of events: the fields of heads and bodies, and their values.
 
-Owns: refusing an event whose hashes fit but with fields that Backscroll never writes. The chain proves only the absence of changes to
-a byte; it does not prove that the bytes make sense, and a file may come from anywhere. A field that no program of today knows
-is let through. Refuses: to know the rest of the log; `record/rehearsal` does.
+Owns: rejecting an event whose hashes match but whose fields Backscroll never writes. The chain proves that no byte changed,
+not that the bytes are valid, and a file may come from anywhere. Unknown fields are accepted. The rest of the log is checked
+by `record/rehearsal`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _CODE: Mapping[str, Check] = {
     **dict.fromkeys(("order", "files", "added", "removed", "turn"), is_count),
     "own": is_flag,
 }
-#: What each kind must say in its head, and what it may.
+#: Required and optional fields of the head, by kind.
 _HEADS: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.FORKED: (
         {"parent": is_thread, "at": is_seq},
@@ -155,7 +155,7 @@ _PLACED_TEXT = shape(
         "tells": make_list_check(is_text),
     },
 )
-#: What each kind that is sealed must hold in its body, and what it may. Words of messages are another matter.
+#: Required and optional fields of sealed bodies, by kind; contents of messages are checked separately.
 _BODIES: Mapping[Kind, tuple[Mapping[str, Check], Mapping[str, Check]]] = {
     Kind.TAGGED: ({"tag": is_text}, {}),
     Kind.UNTAGGED: ({"tag": is_text}, {}),
@@ -194,7 +194,7 @@ TARGETED = frozenset(
 
 
 def misshapen(event: Event) -> str | None:
-    """Return what in an event is not as any writer of ours would write it; None where nothing is."""
+    """Return what is invalid in an event, by what our writers produce; None if it is valid."""
     given: Any = event.head
     if not isinstance(given, dict):
         return "its head is not an object"
@@ -219,7 +219,7 @@ def _wrong_body(event: Event) -> str | None:
     if event.body is None:
         return "its words are missing" if event.kind in SPEAKING and not event.commit else None
     data: Json = from_bytes(event.body)
-    to_bytes(data)  # refuses what is nested too deeply
+    to_bytes(data)  # rejects excessive nesting
     if not isinstance(data, dict):
         return "its body is not an object"
     body = cast("dict[str, Json]", data)

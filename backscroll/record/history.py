@@ -1,4 +1,4 @@
-"""The fold: from events to the live history.
+"""Fold events into the live history.
 
 Each message of a thread has an `Entry`: where it is, which revision is live, and its flags. Every event about a message
 closes its entry and opens the next, so the entries of a thread are at once the live history (the open ones) and every earlier
@@ -100,7 +100,7 @@ def _change_entry(event: Event, entry: Entry) -> Entry:
 
 
 def pack(entry: Entry) -> dict[str, Json]:
-    """Return what an undo writes down about an entry: enough to set it again, and no words."""
+    """Return what an undo records about an entry: enough to restore it, without text."""
     return {
         "message": str(entry.message),
         "position": entry.position.hex(),

@@ -1,6 +1,6 @@
-"""Positions: byte strings whose order is the order of a history.
+"""Positions: byte strings whose sort order is the order of a history.
 
-An appended message is at the number of its event. A message that is put between two others gets a string between theirs,
+An appended message is at the number of its event. A message inserted between two others gets a string between theirs,
 ending in the number of its event so that no two are equal. Bytes compare the same way in Python, SQLite and PostgreSQL.
 """
 

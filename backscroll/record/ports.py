@@ -1,8 +1,8 @@
-"""Interfaces of a store. SQLite and PostgreSQL both implement them and pass one contract kit.
+"""Interfaces of a store; SQLite and PostgreSQL implement them and pass one contract kit.
 
 A store knows rows, not policy: which rows to write is decided by the engine with the pure functions of this room. All reads of
 one `Reader` see one moment; all writes of one `Writer` happen together or not at all, and are durable when `Store.write`
-returns. Sequence numbers, positions and hashes are given, never invented by a store.
+returns. Sequence numbers, positions and hashes are passed in, never invented by a store.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reader(Protocol):
         after: tuple[str, str] | None = None,
         limit: int = 100,
     ) -> list[ThreadState]:
-        """Return newest change first; `after` is (updated_at, id) of the last one seen. Rows that cannot be read are passed over.
+        """Return threads, newest change first; `after` is (updated_at, id) of the last one seen. Unreadable rows are skipped.
 
         An empty `user` asks for threads without a user.
         """
@@ -62,7 +62,7 @@ class Reader(Protocol):
     def heads(
         self, *, project: str | None = None, user: str | None = None, limit: int = 100
     ) -> list[tuple[str, int]]:
-        """Return the ids of the same threads, each with its newest event: who has read them knows whether to read them again."""
+        """Return the ids of the same threads, each with its newest event, so that a caller knows which to reread."""
         ...
 
     def find_by_key(self, key: str) -> ThreadState | None:
@@ -74,29 +74,29 @@ class Reader(Protocol):
         ...
 
     def unreadable(self) -> list[str]:
-        """Return threads whose rows cannot be read."""
+        """Return threads with unreadable rows."""
         ...
 
     def family(self, root: str) -> list[ThreadState]:
-        """Return every thread that shares this root, the root included, oldest first; rows that cannot be read are passed over."""
+        """Return every thread that shares this root, the root included, oldest first; unreadable rows are skipped."""
         ...
 
     def entry(self, thread: str, message: Ref, as_of: int | None = None) -> Entry | None:
-        """Return the own entry of a thread for a message, now or as of an event; gone ones included."""
+        """Return the thread's own entry for a message, now or as of an event; deleted ones included."""
         ...
 
     def page(
         self, thread: str, bounds: Bounds, limit: int, *, newest_first: bool = False, gone: bool = False
     ) -> list[tuple[Entry, RevisionBody]]:
-        """Return own entries of a thread in order of position, with their words; deleted and forgotten ones only with `gone`."""
+        """Return a thread's own entries in order of position, with their text; deleted and forgotten ones only with `gone`."""
         ...
 
     def count(self, thread: str, bounds: Bounds, *, role: str | None = None, hidden: bool = False) -> int:
-        """Return how many own live entries lie in these bounds; with `hidden`, how many of them are hidden from prompts."""
+        """Return the number of own live entries in these bounds; with `hidden`, of those hidden from prompts."""
         ...
 
     def list_adopted_messages(self, thread: str) -> list[tuple[Ref, int]]:
-        """Return messages of the shared past for which a fork has entries of its own, with the event of the first."""
+        """Return messages of the shared past for which a fork has its own entries, with the event of the first."""
         ...
 
     def spans(self, thread: str) -> Iterable[EntrySpan]:
@@ -130,7 +130,7 @@ class Reader(Protocol):
         ...
 
     def read_index_tokens(self, revision: Ref) -> str | None:
-        """Return the index tokens under which a revision can be found now; None where it is not in the index."""
+        """Return the index tokens of a revision; None if it is not in the index."""
         ...
 
     def blob(self, digest: str) -> bytes | None: ...
@@ -150,7 +150,7 @@ class Reader(Protocol):
         ...
 
     def list_placed_events(self, thread: str, first: int = 1, last: int | None = None) -> list[Event]:
-        """Return own events of a thread that put text of ours into prompts, found in the same way."""
+        """Return own events of a thread that add our text to prompts, found in the same way."""
         ...
 
     def list_marked_entries(self, thread: str, bounds: Bounds) -> list[tuple[Entry, RevisionBody]]:
@@ -172,8 +172,8 @@ class Reader(Protocol):
     ) -> list[tuple[Ref, float]]:
         """Return revisions with the nearest vectors (cosine; `vector` is 16-bit floats), nearest first, then newest.
 
-        Only revisions that some history shows now; a vector of nothing but zeros is near to nothing. Scores have five
-        digits, so that two stores agree on them.
+        Only revisions that some history shows now; a zero vector matches nothing. Scores have five digits, so that both
+        stores agree.
         """
         ...
 
@@ -208,11 +208,11 @@ class Reader(Protocol):
         ...
 
     def progress(self, thread: str, recipe: str) -> int:
-        """Return the number of the last event that a background recipe has seen; 0 where it never ran."""
+        """Return the number of the last event that a background recipe has seen; 0 if it never ran."""
         ...
 
     def behind(self, recipe: str, limit: int) -> list[tuple[str, int]]:
-        """Return threads with newer events than a recipe has seen, with what it has seen."""
+        """Return threads with events that a recipe has not seen, with the last number it has."""
         ...
 
     def charges(
@@ -237,7 +237,7 @@ class Reader(Protocol):
     ) -> list[SpendingTotal]:
         """Return sums over the ledger, grouped by any of model, provider, purpose, thread, task, turn, day; in their order.
 
-        With no grouping there is always one sum, of nothing where nothing was charged.
+        Without grouping there is always one sum, empty if nothing was charged.
         """
         ...
 
@@ -246,17 +246,17 @@ class Reader(Protocol):
         ...
 
     def receipts(self, thread: str, limit: int = 1) -> list[bytes]:
-        """Return accounts of the last prompts, newest first; they hold no words."""
+        """Return the receipts of the last prompts, newest first; they contain no text."""
         ...
 
     def meta(self, key: str) -> str | None: ...
     def scrub_due(self) -> bool:
-        """Return True if words were erased (by any tenant) whose pages are not rewritten yet."""
+        """Return True if text was erased (by any tenant) from pages that are not rewritten yet."""
         ...
 
     def stats(self) -> Mapping[str, int]: ...
     def integrity(self) -> list[str]:
-        """Return what the database itself says is wrong; empty where nothing is."""
+        """Return the database's own integrity errors; empty if there are none."""
         ...
 
 
@@ -268,7 +268,7 @@ class Writer(Reader, RepairWriter, Protocol):
         ...
 
     def lock_key(self, key: str) -> None:
-        """Keep every other writer from beginning a thread under this key until the end of the transaction."""
+        """Block other writers from starting a thread under this key until the end of the transaction."""
         ...
 
     def add_thread(self, state: ThreadState) -> None: ...
@@ -295,21 +295,21 @@ class Writer(Reader, RepairWriter, Protocol):
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None: ...
     def set_turn_state(self, thread: str, opening: Ref, version: str, at: str | None) -> None: ...
     def make(self, artefacts: Iterable[Artefact]) -> None:
-        """Keep artefacts; one that is there stays as it is. What was made of words that are gone by now is not kept."""
+        """Store artefacts; existing ones stay. One made from text that has since been forgotten is not stored."""
         ...
 
     def keep_reply(self, reply: RecipeReply) -> None:
-        """Keep a reply; the first one under a key stays, and none whose sources are gone by now is kept."""
+        """Store a reply; the first one under a key stays. One whose sources have been forgotten is not stored."""
         ...
 
     def set_vectors(self, encoder: str, vectors: Iterable[tuple[Ref, bytes]]) -> None:
-        """Keep vectors, all of one length for an encoder; those of words that are gone by now are not kept."""
+        """Store vectors, all of one length per encoder; those of forgotten text are not stored."""
         ...
 
     def set_node(self, node: SummaryNode) -> None: ...
     def drop_node(self, thread: str, level: int, opening: Ref) -> None: ...
     def set_turn_marks(self, marks: Iterable[TurnMark]) -> None:
-        """Keep marks; one for the same thread, rule and opening takes the place of the old one."""
+        """Store marks, replacing those of the same thread, rule and opening."""
         ...
 
     def drop_turn_marks(self, thread: str, rule: str, openings: Sequence[Ref] | None = None) -> None:
@@ -317,16 +317,16 @@ class Writer(Reader, RepairWriter, Protocol):
         ...
 
     def claim(self, recipe: str, worker: str, now_us: int, until_us: int) -> tuple[str, int] | None:
-        """Return one thread with newer events than a recipe has seen, held for this worker until then; None where there is none.
+        """Claim one thread with events that a recipe has not seen, for this worker until then; None if there is none.
 
         Several workers, in several processes, never hold the same thread for the same recipe.
         """
         ...
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        """Note what a recipe has seen, and let go of the thread.
+        """Record what a recipe has seen, and release the thread.
 
-        Where something was forgotten since the thread was claimed, it stays at 0: the recipe starts over.
+        If something was forgotten since the thread was claimed, progress stays at 0: the recipe starts over.
         """
         ...
 
@@ -335,26 +335,26 @@ class Writer(Reader, RepairWriter, Protocol):
         ...
 
     def settle(self, charge: Charge) -> None:
-        """Put what a call took in the place of what the ledger holds under its id; add it where it holds nothing."""
+        """Replace the ledger's row of a call with its actual cost; add it if there is none."""
         ...
 
     def learn(self, lesson: Lesson) -> None:
-        """Note a lesson; one of the same thread, time and feature takes its place."""
+        """Store a lesson, replacing one of the same thread, time and feature."""
         ...
 
     def unlearn(self, thread: str | None = None) -> int:
-        """Drop what was learned (in one thread); gives how many lessons went."""
+        """Delete lessons (of one thread); return how many."""
         ...
 
     def keep_receipt(self, thread: str, at: str, body: bytes, keep: int) -> None:
-        """Keep the account of a prompt, and only the last `keep` of them."""
+        """Store the receipt of a prompt, and keep only the last `keep` of them."""
         ...
 
     def unmake(self, revisions: Sequence[Ref], threads: Sequence[str]) -> int:
-        """Drop everything derived from these revisions, and what is made of other artefacts in these threads.
+        """Delete everything derived from these revisions, and what is made from other artefacts in these threads.
 
-        The threads lose their summary tree and receipts too, and every recipe starts over in them. Gives how many
-        artefacts, replies, vectors, token counts, nodes and receipts went.
+        The threads lose their summary tree and receipts too, and every recipe starts over in them. Returns the number of
+        deleted artefacts, replies, vectors, token counts, nodes and receipts.
         """
         ...
 
@@ -370,23 +370,23 @@ class Store(Protocol):
     """A durable place for logs."""
 
     dialect: str  # `fts5` or `tsquery`
-    location: str  # for people; never holds a password
+    location: str  # for display; never contains a password
 
     def read(self, work: Callable[[Reader], T]) -> T: ...
     def write(self, work: Callable[[Writer], T]) -> T:
-        """Run in one transaction; durable on return. `work` may be run again and must not have effects elsewhere."""
+        """Run in one transaction; durable on return. `work` may run again and must have no other side effects."""
         ...
 
     def scrub(self) -> list[str]:
-        """Rewrite index and file after a forget, so that no page keeps erased words. Return what it cannot reach."""
+        """Rewrite index and file after a forget, so that no page keeps erased text. Return what it cannot reach."""
         ...
 
     def resume_scrub(self) -> bool:
-        """Finish what a forget that was cut off left undone, without waiting for others; False where it is still due."""
+        """Finish the scrub of an interrupted forget, without waiting for others; False if it is still due."""
         ...
 
     def index_rest(self) -> None:
-        """Put words into the index that a large append left for later; a search does it by itself."""
+        """Index the text that a large append deferred; a search does so by itself."""
         ...
 
     def backup(self, target: str) -> None: ...

@@ -1,7 +1,7 @@
-"""Quarantine for `verify --repair`: invalid rows are set aside as they are, never dropped.
+"""Quarantine for `verify --repair`: invalid rows are set aside unchanged, never deleted.
 
-Owns the shape of what was set aside, and the few things that only a repair may do to a log: take its rows out to put them in
-again, and give the row of a thread other values. Refuses policy: what is set aside is decided by `engine/exchange/repair`.
+Owns the form of quarantined rows, and the operations reserved for repairs: remove log rows to reinsert them, and change the
+row of a thread. What is set aside is decided by `engine/exchange/repair`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from backscroll.record.queries import ThreadState
 
 @dataclass(frozen=True, slots=True)
 class QuarantineRow:
-    """A row that was taken out of its table."""
+    """A row that was moved out of its table."""
 
     number: int
     at: str
     reason: str
     source: str  # threads, events, blobs or replies
-    thread: str  # empty for what belongs to no thread
-    seq: int  # of the event; 0 for what is none
+    thread: str  # empty if it belongs to no thread
+    seq: int  # of the event; 0 for other rows
     row: str  # its columns as JSON; bytes as hex digits after \\x
 
 
@@ -45,33 +45,33 @@ class RepairWriter(Protocol):
         ...
 
     def move_events_aside(self, thread: str, first: int, reason: str, at: str) -> int:
-        """Take out the events of a thread from a number on, with what is derived from them; gives how many."""
+        """Move out a thread's events from a number on, with what is derived from them; return how many."""
         ...
 
     def move_strays_aside(self, reason: str, at: str) -> int:
-        """Take out events whose thread is missing, and replies of models whose sources are; gives how many."""
+        """Move out events without a thread, and model replies without sources; return how many."""
         ...
 
     def move_blob_aside(self, digest: str, reason: str, at: str) -> None:
-        """Take out stored bytes."""
+        """Move out stored bytes."""
         ...
 
     def renew_thread(self, state: ThreadState) -> None:
-        """Give the row of a thread these values, whatever it holds; its history and its index are emptied."""
+        """Overwrite the row of a thread; its history and its index are emptied."""
         ...
 
     def rebuild_words(self) -> None:
-        """Make the word index of the whole store anew from what belongs into it, if the store cannot narrow it down."""
+        """Rebuild the word index of the whole store, if the store cannot narrow it down."""
         ...
 
     def take_out(self, thread: str, first: int, last: int) -> None:
-        """Delete events that the caller holds in its hands and is about to log again."""
+        """Delete events that the caller holds in memory and will log again."""
         ...
 
     def drop_thread(self, thread: str) -> None:
-        """Delete the row of a thread that has no events any more, and what was derived for it."""
+        """Delete the row of a thread without events, and what was derived for it."""
         ...
 
     def erase_aside(self, thread: str) -> None:
-        """Forget what was set aside of a thread."""
+        """Erase the quarantined rows of a thread."""
         ...

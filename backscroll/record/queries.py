@@ -25,7 +25,7 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class RawHit:
-    """A revision that fits a search, best first."""
+    """A revision that matches a search."""
 
     revision: Ref
     message: Ref
@@ -72,17 +72,17 @@ class ThreadState:
 
 @dataclass(frozen=True, slots=True)
 class RevisionBody:
-    """The words behind a revision, as they lie in the store."""
+    """The text of a revision, as stored."""
 
     body: bytes | None
     digest: bytes | None
-    said: str  # ISO time at which it was said
+    said: str  # ISO time of the message
     actor: str
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event with what a store keeps beside it for quick look-up."""
+    """An event with the columns that a store keeps for fast lookup."""
 
     event: Event
     said: str
@@ -93,4 +93,4 @@ class EventRow:
     words: str = ""  # index tokens; empty: not searchable
     undoable: bool = False  # deliberate operations, undo and redo
     head: bytes | None = None  # the head of the event as stored, if the caller has it
-    waits: bool = False  # searchable, and its words are still to be worked out (`Writer.words_may_wait`)
+    waits: bool = False  # searchable, with index words still to be computed (`Writer.words_may_wait`)

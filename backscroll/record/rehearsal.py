@@ -1,8 +1,8 @@
-"""Rehearsing a log: fold events that come from elsewhere without writing any of them, and say which one does not fit.
+"""Replay a foreign log without writing it, and find the event that does not fit.
 
-Owns: the history of one thread of a file while its events are read, and what an event may say given those before it: which
-messages, revisions and places it may name. A message that nothing was done to costs one byte, so a file of any size can
-be rehearsed. Refuses: hashes (`record/chain`), the shape of a single event (`record/event_schema`), and storage.
+Owns: the history of one thread of a file while its events are read, and what an event may refer to given those before it:
+messages, revisions and positions. An unchanged message costs one byte, so a file of any size can be replayed. Elsewhere:
+hashes (`record/chain`), the schema of single events (`record/event_schema`), and storage.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from backscroll.vocab.part import Json
 
 
 class MissingBody(NamedTuple):
-    """An event whose words are sealed and not there."""
+    """An event with a seal but without its body."""
 
     seq: int
     message: Ref | None
     kind: Kind
     line: int
-    declared: bool  # the file says that they were forgotten
-    listed: bool  # its head names the messages on which it rests
+    declared: bool  # the file says that it was forgotten
+    listed: bool  # its head names the messages it is based on
 
 
 class ForkPast:
@@ -55,7 +55,7 @@ def _nobody(revision: Ref) -> Ref | None:
 
 
 class LogReplay:
-    """The history of one thread as far as its events were read."""
+    """The history of one thread up to the last event read."""
 
     def __init__(self, thread: str, start: int, past: ForkPast) -> None:
         self.thread = thread
@@ -95,7 +95,7 @@ class LogReplay:
         return self._roles[at] if message.thread == self.thread and 0 <= at < len(self._roles) else 0
 
     def speaks(self, revision: Ref, as_of: int | None = None) -> Ref | None:
-        """Return the message to which a revision belongs; None for what is none, or out of reach."""
+        """Return the message to which a revision belongs; None if it is not one, or out of reach."""
         if revision.thread != self.thread:
             return self.past.speaks(revision)
         if revision.seq > (self.head if as_of is None else as_of):
@@ -103,7 +103,7 @@ class LogReplay:
         return revision if self._role(revision) else self._revisions.get(revision.seq)
 
     def fork(self, at: int, position: bytes | None) -> ForkPast:
-        """Return what a fork of this thread shares with it."""
+        """Return the past that a fork of this thread shares with it."""
 
         def entry(message: Ref) -> Entry | None:
             found = self.entry(message, at)
@@ -113,14 +113,14 @@ class LogReplay:
         return ForkPast(entry, lambda revision: self.speaks(revision, at), reach)
 
     def reaches(self, ref: Ref) -> bool:
-        """Return True for an event that this thread or its past has."""
+        """Return True for an event of this thread or its past."""
         last = self.head if ref.thread == self.thread else self.past.reach.get(ref.thread, 0)
         return 0 < ref.seq <= last
 
     # -- one event -------------------------------------------------------------------------------------------
 
     def take(self, event: Event, line: int, *, declared: bool = False) -> str | None:
-        """Fold one event in; gives what is wrong with it, and leaves everything as it was where something is."""
+        """Apply one event; if it does not fit, return the problem and change nothing."""
         try:
             wrong = self._misfit(event)
             opened = [] if wrong else changes(event, self.entry)
@@ -136,7 +136,7 @@ class LogReplay:
         return None
 
     def _misfit(self, event: Event) -> str | None:
-        """Return what an event names that the log before it does not have."""
+        """Return what an event refers to that the log before it lacks."""
         if event.kind in (Kind.CREATED, Kind.FORKED) and event.seq != self.start + 1:
             return "a log begins only once"
         if event.target is not None:
@@ -177,7 +177,7 @@ class LogReplay:
         return None
 
     def _find_crowding(self, opened: list[Entry]) -> str | None:
-        """Find two messages at one position: one of them would never be shown."""
+        """Find two messages at one position, one of which would never be shown."""
         places: dict[bytes, Ref] = {}
         for entry in opened:
             holder = places.setdefault(entry.position, entry.message)
@@ -193,7 +193,7 @@ class LogReplay:
         return None if entry is None else entry.position
 
     def _is_place_taken(self, entry: Entry) -> bool:
-        """Return True if a message that was never moved is at the place that an entry names."""
+        """Return True if a message that was never moved has the position of an entry."""
         if len(entry.position) != len(at_end(1)) or entry.position == at_end(entry.message.seq):
             return False
         number = int.from_bytes(entry.position, "big")
@@ -235,7 +235,7 @@ class LogReplay:
     # -- at the end ------------------------------------------------------------------------------------------
 
     def find_unexplained_gaps(self, upto: int) -> Iterator[MissingBody]:
-        """Yield events up to a number that lack their words, where the log up to there gives no reason."""
+        """Yield events up to a number whose bodies are missing without a reason in the log so far."""
         if 0 < self.wiped <= upto:
             return
         for each in self.missing:

@@ -1,4 +1,4 @@
-"""The description of a thread, folded from its log: title, tags, project, forks."""
+"""Fold the description of a thread from its log: title, tags, project, forks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class ThreadDescription:
-    """The words about a thread; all of them erasable."""
+    """The descriptive fields of a thread; all of them erasable."""
 
     title: str = ""
     project: str = ""
@@ -28,13 +28,11 @@ class ThreadDescription:
     language: str = ""
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=_none)
-    user: str = (
-        ""  # whose thread it is: what it says is known in the other threads of this user, and in no other's
-    )
-    key: str = ""  # the name that the caller gave it (`Engine.thread_for`)
+    user: str = ""  # the user: facts are shared across all threads of this user, and no others
+    key: str = ""  # the caller's key for it (`Engine.thread_for`)
 
     def __post_init__(self) -> None:
-        """Refuse what is not text: callers are not always type-checked."""
+        """Reject non-text values: callers are not always type-checked."""
         words: list[Any] = [
             self.title,
             self.project,
@@ -51,7 +49,7 @@ class ThreadDescription:
             raise InvalidInput("the metadata of a thread must be names with values")
 
     def to_json(self) -> dict[str, Json]:
-        """Return the sealed shape; a thread without a user or a key is written as before there were any."""
+        """Return the sealed form; a thread without user or key is written as before these fields existed."""
         return {name: value for name, value in self.fields().items() if value or name not in ("user", "key")}
 
     def fields(self) -> dict[str, Json]:
@@ -70,12 +68,12 @@ class ThreadDescription:
 
 @lru_cache(maxsize=512)
 def about_from_bytes(data: bytes) -> ThreadDescription:
-    """Return the same from the bytes in a row; every write reads its thread's row, and nearly all of them are unchanged."""
+    """Return the description from the bytes in a row, cached: every write reads its thread's row, which rarely changes."""
     return about_from_json(from_bytes(data))
 
 
 def about_from_json(data: Mapping[str, Json]) -> ThreadDescription:
-    """Return what `About.to_json` wrote; missing fields keep their defaults."""
+    """Return the description that `to_json` wrote; missing fields keep their defaults."""
     blank = ThreadDescription()
     return ThreadDescription(
         data.get("title", blank.title),
@@ -89,7 +87,7 @@ def about_from_json(data: Mapping[str, Json]) -> ThreadDescription:
     )
 
 
-#: Events that say something about the thread as a whole. Of undo, redo and forget only some do: those with a body.
+#: Events about the thread as a whole; of undo, redo and forget, those with a body.
 TELLING = frozenset(
     {
         Kind.CREATED,
@@ -105,26 +103,26 @@ TELLING = frozenset(
 )
 
 
-#: Events that happened when they say, not when they were logged.
+#: Events whose own time counts, not the time of logging.
 _TIMED = frozenset(
     {Kind.CREATED, Kind.APPENDED, Kind.INSERTED, Kind.REGENERATED, Kind.CODE_CHANGED, Kind.NOTED}
 )
 
 
 def last_change(before: str, event: Event) -> str:
-    """Return when a thread last changed: an imported conversation keeps its own times."""
+    """Return the time of a thread's last change: an imported conversation keeps its own times."""
     moment: str = event.head.get("said", event.at) if event.kind in _TIMED else event.at
     if event.kind in (Kind.ASIDE, Kind.PLACED) or before == moment:
         return before
-    if len(before) == len(moment) and before[-6:] == moment[-6:]:  # of one shape and zone: compare as text
+    if len(before) == len(moment) and before[-6:] == moment[-6:]:  # same format and zone: compare as text
         return max(before, moment)
     return moment if microseconds(moment) > microseconds(before) else before
 
 
 def after(about: ThreadDescription, event: Event) -> ThreadDescription:
-    """Return what is known once an event has happened."""
+    """Return the description after an event."""
     if event.kind is Kind.FORGOTTEN and event.head.get("thread"):
-        return ThreadDescription()  # later readers of the log cannot know what was there
+        return ThreadDescription()  # later readers of the log cannot know the former value
     if event.kind not in TELLING:
         return about
     if event.body is None:
@@ -147,7 +145,7 @@ def _apply_about(about: ThreadDescription, kind: Kind, data: Mapping[str, Json])
 
 
 def fold_about(start: ThreadDescription, events: Iterable[Event]) -> ThreadDescription:
-    """Return what is known after all these events."""
+    """Return the description after all these events."""
     for event in events:
         start = after(start, event)
     return start

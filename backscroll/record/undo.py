@@ -1,4 +1,4 @@
-"""The operation that an undo or redo applies to. Undo belongs to an actor: it never takes back another actor's operation."""
+"""Find the operation that an undo or redo applies to; an undo never reverts another actor's operation."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from backscroll.vocab.event import DELIBERATE, Event, Kind
 
 
 def _group(event: Event) -> object:
-    """Return operations done in one stroke carry the number of the first of them."""
+    """Return the group of an event: operations of one stroke carry the number of the first."""
     return event.head.get("group", event.seq)
 
 
 def to_undo(newest_first: Iterable[Event]) -> list[Event]:
-    """Return the last stroke of deliberate operations that is still in force, newest first; empty where there is none.
+    """Return the last stroke of deliberate operations still in effect, newest first; empty if there is none.
 
-    `newest_first` holds one actor's deliberate, undo and redo events of one thread. An undo may name another actor's operation
-    (a compaction that was taken back): that says nothing about the actor's own operations.
+    `newest_first` holds one actor's deliberate, undo and redo events of one thread. An undo may name another actor's
+    operation (a reverted compaction), which does not affect the actor's own.
     """
-    redone: set[int] = set()  # undos that were taken back
-    undone: set[int] = set()  # operations that are not in force
+    redone: set[int] = set()  # undos that were reverted
+    undone: set[int] = set()  # operations no longer in effect
     stroke: list[Event] = []
     for event in newest_first:
         if event.kind is Kind.REDONE:
@@ -34,7 +34,7 @@ def to_undo(newest_first: Iterable[Event]) -> list[Event]:
 
 
 def to_redo(newest_first: Iterable[Event]) -> Event | None:
-    """Return the undo that a redo would take back; None once anything deliberate was done after it."""
+    """Return the undo that a redo would revert; None after any later deliberate operation."""
     redone: set[int] = set()
     for event in newest_first:
         if event.kind is Kind.REDONE:

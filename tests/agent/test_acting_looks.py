@@ -8,7 +8,7 @@ from backscroll.agent.approval.approval import Rules
 from tests.agent.scripted_agent import call, stage
 
 
-def test_a_look_at_what_became_a_secret_meanwhile_is_not_run(tmp_path: Path) -> None:
+def test_reading_command_is_not_run_if_its_target_changes_after_the_check(tmp_path: Path) -> None:
     """The model asks for a link and, in the same reply, for what it leads to: judged before the link was there."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / ".env").write_text("TOKEN=hunter2\n", encoding="utf-8")
@@ -30,7 +30,7 @@ def test_a_look_at_what_became_a_secret_meanwhile_is_not_run(tmp_path: Path) -> 
         assert "was not run: what it touches changed" in on.sent()
 
 
-def test_a_look_after_a_harmless_change_goes_on(tmp_path: Path) -> None:
+def test_reading_command_runs_after_an_unrelated_change(tmp_path: Path) -> None:
     both = [call("write_file", path="a.txt", content="new words\n"), call("run_command", command="cat a.txt")]
     with stage(tmp_path, both, "done") as on:
         on.say("go")

@@ -21,7 +21,7 @@ def spoken(thread: Any) -> list[str]:
     return [m.text for m in thread.messages() if m.role == "assistant"]
 
 
-def test_an_answer_made_again_is_an_alternative(tmp_path: Path) -> None:
+def test_regenerate_adds_an_alternative(tmp_path: Path) -> None:
     with stage(tmp_path, "first", "second", standard=False) as on:
         on.say("go")
         end = list(on.agent.regenerate())[-1]
@@ -35,7 +35,7 @@ def test_an_answer_made_again_is_an_alternative(tmp_path: Path) -> None:
         assert spoken(on.thread) == ["first"]
 
 
-def test_an_answer_with_steps_is_replaced_and_can_be_brought_back(tmp_path: Path) -> None:
+def test_regenerate_replaces_an_answer_with_steps_and_undo_restores_it(tmp_path: Path) -> None:
     answers = (call("list_files"), "first", "second")
     with stage(tmp_path, *answers) as on:
         on.say("go")
@@ -46,7 +46,7 @@ def test_an_answer_with_steps_is_replaced_and_can_be_brought_back(tmp_path: Path
         assert [m.id for m in on.thread.messages()][: len(before)] == before
 
 
-def test_where_nothing_comes_the_old_answer_stands_again(tmp_path: Path) -> None:
+def test_failed_regenerate_keeps_the_old_answer(tmp_path: Path) -> None:
     with stage(tmp_path, "first", standard=False) as on:
         on.say("go")
         end = list(on.agent.regenerate())[-1]
@@ -55,12 +55,12 @@ def test_where_nothing_comes_the_old_answer_stands_again(tmp_path: Path) -> None
         assert spoken(on.thread) == ["first"]
 
 
-def test_nothing_to_make_again(tmp_path: Path) -> None:
+def test_regenerate_without_an_answer_is_refused(tmp_path: Path) -> None:
     with stage(tmp_path, standard=False) as on, pytest.raises(InvalidInput, match="no answer"):
         on.agent.regenerate()
 
 
-def test_a_command_of_the_person_is_seen_by_the_model(tmp_path: Path) -> None:
+def test_model_sees_a_command_the_person_ran(tmp_path: Path) -> None:
     with stage(tmp_path, "I see it.") as on:
         done = list(on.agent.command("echo here-I-am; touch made.txt"))
         called = next(d for d in done if isinstance(d, Called))
@@ -72,7 +72,7 @@ def test_a_command_of_the_person_is_seen_by_the_model(tmp_path: Path) -> None:
         assert "here-I-am" in on.sent()
 
 
-def test_asynchronous_programs_get_the_same(tmp_path: Path) -> None:
+def test_async_stream_yields_the_same_events(tmp_path: Path) -> None:
     with stage(tmp_path, Line(text="one two three", chunk=4, times=1), standard=False) as on:
 
         async def listen() -> list[Any]:
@@ -83,7 +83,7 @@ def test_asynchronous_programs_get_the_same(tmp_path: Path) -> None:
         assert isinstance(seen[-1], Finished)
 
 
-def test_leaving_an_asynchronous_run_stops_it(tmp_path: Path) -> None:
+def test_leaving_an_async_run_stops_it(tmp_path: Path) -> None:
     with stage(tmp_path, Line(text="word " * 300, chunk=4, times=1), standard=False) as on:
 
         async def leave() -> None:
@@ -97,14 +97,14 @@ def test_leaving_an_asynchronous_run_stops_it(tmp_path: Path) -> None:
         assert on.thread.recent(1)[0].content.metadata["act"]["interrupted"]
 
 
-def test_run_gives_the_end_and_tells_of_everything(tmp_path: Path) -> None:
+def test_run_returns_the_end_and_reports_every_event(tmp_path: Path) -> None:
     heard: list[Any] = []
     with stage(tmp_path, "yes", standard=False) as on:
         assert on.agent.run("is it so?", heard.append).text == "yes"
         assert isinstance(heard[-1], Finished)
 
 
-def test_the_system_prompt_is_said_once_and_follows_the_project(tmp_path: Path) -> None:
+def test_system_prompt_is_sent_once_and_follows_the_project(tmp_path: Path) -> None:
     with stage(tmp_path, "a", "b", "c") as on:
         on.say("one")
         on.say("two")
@@ -119,7 +119,7 @@ def test_the_system_prompt_is_said_once_and_follows_the_project(tmp_path: Path) 
         assert "{" not in systems[0].text.replace("{recent_operations}", "")
 
 
-def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
+def test_custom_system_prompt_file(tmp_path: Path) -> None:
     own = tmp_path / "own.md"
     own.write_text("Be a pirate in {workspace}. {recent_operations} {unknown}", encoding="utf-8")
     with stage(tmp_path, "arr", settings={"agent_prompt": str(own)}) as on:
@@ -134,7 +134,7 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
         assert on.thread.recent(1)[0].text == "hi"  # nothing that was said is lost
 
 
-def test_no_model_means_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_without_a_model_is_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "none.toml"))
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         thread = engine.create("alone")
@@ -149,7 +149,7 @@ def test_no_model_means_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert agent.counted().calls == 0
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_agent_refuses_a_root_that_is_not_a_folder(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         with pytest.raises(InvalidInput, match="not a folder"):
             Agent(engine.create("x"), root=tmp_path / "gone")
@@ -157,9 +157,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
             Agent(engine.create("y"), root=tmp_path, provider="unknown")
 
 
-def test_servers_of_the_configuration_lend_their_tools(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tools_of_configured_mcp_servers_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table [mcp.NAME]: its tools are offered to the model, a call reaches the server, and a server that is not there is told."""
     script = tmp_path / "server.py"
     script.write_text(

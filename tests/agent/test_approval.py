@@ -74,14 +74,14 @@ class Answers:
         ("all", set()),
     ],
 )
-def test_the_mode_decides_where_no_rule_speaks(mode: str, asked: set[str], file: Path) -> None:
+def test_mode_decides_when_no_rule_matches(mode: str, asked: set[str], file: Path) -> None:
     """Looking, thinking and asking the person never need a permission."""
     rules = Rules(mode, file=file)
     effects: tuple[Effect, ...] = ("none", "read", "ask", "write", "command", "memory", "network")
     assert {effect for effect in effects if said(rules, of(effect)) == "ask"} == asked
 
 
-def test_what_is_denied_is_denied(file: Path) -> None:
+def test_deny_rule_beats_every_allow_rule(file: Path) -> None:
     """However much else allows it: as one of several commands, by its path, inside what cannot be read."""
     rules = Rules("all", allow=["run_command", "run_command(rm *)"], deny=["run_command(rm *)"], file=file)
     for line in (
@@ -101,7 +101,7 @@ def test_what_is_denied_is_denied(file: Path) -> None:
     assert decision.by == "rule"
 
 
-def test_who_forbids_commands_is_asked_where_a_line_cannot_be_read(file: Path) -> None:
+def test_unreadable_command_line_is_asked_about_when_a_command_is_denied(file: Path) -> None:
     """With everything allowed, a rule against some commands must not be got round by writing them in a way nobody can read."""
     rules = Rules("all", deny=["run_command(rm *)"], file=file)
     assert said(rules, command("git status")) == "allow"
@@ -109,7 +109,7 @@ def test_who_forbids_commands_is_asked_where_a_line_cannot_be_read(file: Path) -
     assert said(Rules("all", file=file), command("echo $HOME")) == "allow"
 
 
-def test_the_more_exact_rule_wins(file: Path) -> None:
+def test_more_specific_rule_wins(file: Path) -> None:
     """Both ways: an exception from asking, and asking as an exception."""
     rules = Rules(ask=["run_command"], allow=["run_command(git status *)"], file=file)
     assert said(rules, command("git status -s")) == "allow"
@@ -120,7 +120,7 @@ def test_the_more_exact_rule_wins(file: Path) -> None:
     assert said(Rules("all", ask=["write_file"], file=file), writing("a")) == "ask"
 
 
-def test_rules_may_speak_of_looking(file: Path) -> None:
+def test_rules_apply_to_reading(file: Path) -> None:
     """What usually needs no permission can be forbidden, or asked about."""
     preview = Preview("read", paths=("secrets/a",), subject="secrets/a")
     proposal = Proposal("r", "read_file", "read", {}, preview)
@@ -132,7 +132,7 @@ def test_rules_may_speak_of_looking(file: Path) -> None:
 # -- commands ----------------------------------------------------------------------------------------------------
 
 
-def test_every_command_of_a_line_has_to_be_covered(file: Path) -> None:
+def test_every_command_of_a_line_must_be_covered(file: Path) -> None:
     """One pattern may cover one, another the next; one that is not covered asks for the whole line."""
     rules = Rules(allow=["run_command(git status *)", "run_command(npm test)"], file=file)
     assert said(rules, command("git status && npm test")) == "allow"
@@ -143,7 +143,7 @@ def test_every_command_of_a_line_has_to_be_covered(file: Path) -> None:
     assert said(rules, command('"git status"')) == "ask"
 
 
-def test_no_pattern_covers_a_line_in_doubt(file: Path) -> None:
+def test_no_pattern_covers_a_doubtful_line(file: Path) -> None:
     """Not even one that covers everything; only the tool as a whole, or the very line."""
     rules = Rules(allow=["run_command(*)", "run_command(sudo *)"], file=file)
     assert said(rules, command("anything at all")) == "allow"
@@ -154,7 +154,7 @@ def test_no_pattern_covers_a_line_in_doubt(file: Path) -> None:
     assert (said(exact, command(" echo a > b\n")), said(exact, command("echo a > c"))) == ("allow", "ask")
 
 
-def test_words_of_patterns(file: Path) -> None:
+def test_pattern_words_and_stars(file: Path) -> None:
     """`*` at the end covers the rest, in the middle one word; file names that the shell fills in are not guessed."""
     rules = Rules(
         allow=["run_command(docker * ls)", "run_command(cat a?)", 'run_command(say "a b")'], file=file
@@ -166,9 +166,7 @@ def test_words_of_patterns(file: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ask", "edits"])
-def test_commands_that_only_look_go_unasked_but_for_the_strictest_mode(
-    mode: str, file: Path, tmp_path: Path
-) -> None:
+def test_read_only_commands_run_unasked_except_in_strict_mode(mode: str, file: Path, tmp_path: Path) -> None:
     """In the folder and below, not after a refusal, and never against a rule."""
     assert said(Rules("strict", root=tmp_path, file=file), command("ls")) == "ask"
     rules = Rules(mode, root=tmp_path, allow=["run_command(npm test *)"], file=file)
@@ -198,12 +196,12 @@ def test_commands_that_only_look_go_unasked_but_for_the_strictest_mode(
         ("**", ["a", "a/b"], []),
     ],
 )
-def test_patterns_of_paths(pattern: str, fits: list[str], fits_not: list[str]) -> None:
+def test_path_patterns(pattern: str, fits: list[str], fits_not: list[str]) -> None:
     assert [p for p in fits if not fits_path(pattern, p)] == []
     assert [p for p in fits_not if fits_path(pattern, p)] == []
 
 
-def test_every_file_of_a_call_has_to_be_covered(file: Path, tmp_path: Path) -> None:
+def test_every_file_of_a_call_must_be_covered(file: Path, tmp_path: Path) -> None:
     """And none may lead out of the folder, whatever the pattern says."""
     rules = Rules(allow=["*(docs/**)"], root=tmp_path, file=file)
     assert said(rules, writing("docs/a", "docs/b")) == "allow"
@@ -217,7 +215,7 @@ def test_every_file_of_a_call_has_to_be_covered(file: Path, tmp_path: Path) -> N
     assert said(Rules("edits", deny=["*(Secret/**)"], file=file), writing("secret/a")) == "deny"
 
 
-def test_edits_are_asked_where_somebody_should_look(file: Path) -> None:
+def test_edits_mode_asks_about_warnings_and_refused_edits(file: Path) -> None:
     """What was refused before, and what comes with a warning, does not go by unseen."""
     rules = Rules("edits", file=file)
     assert said(rules, writing("a")) == "allow"
@@ -225,7 +223,7 @@ def test_edits_are_asked_where_somebody_should_look(file: Path) -> None:
     assert said(rules, writing("a", before="not this one")) == "ask"
 
 
-def test_the_file_of_permissions_is_out_of_reach(tmp_path: Path) -> None:
+def test_agent_cannot_write_the_permissions_file(tmp_path: Path) -> None:
     """Even where an agent works in a folder that holds it, and may do everything."""
     rules = Rules("all", allow=["write_file"], root=tmp_path, file=tmp_path / "settings" / "permissions.toml")
     assert said(rules, writing("settings/permissions.toml")) == "deny"
@@ -236,7 +234,7 @@ def test_the_file_of_permissions_is_out_of_reach(tmp_path: Path) -> None:
 # -- asking and remembering --------------------------------------------------------------------------------------
 
 
-def test_one_question_for_all_open_calls_of_a_reply(file: Path) -> None:
+def test_open_calls_of_a_reply_are_asked_in_one_question(file: Path) -> None:
     """What rules decide is not asked; each of the others gets its own answer and reason, in order."""
     rules = Rules(allow=["run_command(git status *)"], deny=["run_command(rm *)"], file=file)
     lines = {"a": "make", "b": "git status", "c": "rm x", "d": "npm publish"}
@@ -251,7 +249,7 @@ def test_one_question_for_all_open_calls_of_a_reply(file: Path) -> None:
     assert decisions[3].reason == "还没测试"
 
 
-def test_nobody_is_asked_where_nothing_is_open(file: Path) -> None:
+def test_person_is_not_asked_when_rules_decide_everything(file: Path) -> None:
     person = Answers()
     assert [d.allowed for d in decide(Rules("all", file=file), person, [command("x"), writing("y")])] == [
         True,
@@ -260,7 +258,7 @@ def test_nobody_is_asked_where_nothing_is_open(file: Path) -> None:
     assert person.asked == []
 
 
-def test_a_missing_answer_is_a_refusal(file: Path) -> None:
+def test_missing_decision_counts_as_refusal(file: Path) -> None:
     """A person (or a program in their place) who answers less than was asked allows nothing by that."""
     decisions = decide(Rules(file=file), Answers(Decision(True)), [command("a"), command("b")])
     assert [d.allowed for d in decisions] == [True, False]
@@ -268,7 +266,7 @@ def test_a_missing_answer_is_a_refusal(file: Path) -> None:
     assert [d.allowed for d in decide(Rules(file=file), Nobody(), [command("a")])] == [False]
 
 
-def test_decisions_hold_as_long_as_they_were_meant(file: Path, tmp_path: Path) -> None:
+def test_decision_holds_for_its_span(file: Path, tmp_path: Path) -> None:
     """Once; for this run; for this folder; for everything."""
     one, other = tmp_path / "one", tmp_path / "other"
     for span, here, again, elsewhere in (
@@ -288,7 +286,7 @@ def test_decisions_hold_as_long_as_they_were_meant(file: Path, tmp_path: Path) -
         assert later == [here, again, elsewhere], span
 
 
-def test_without_a_pattern_exactly_this_is_remembered(file: Path) -> None:
+def test_decision_without_a_pattern_covers_exactly_this_call(file: Path) -> None:
     """Also where the line could not be covered by any pattern, and where a tool has nothing to compare."""
     rules = Rules(file=file)
     decide(rules, Answers(Decision(True, span="always")), [command("make > log 2>&1")])
@@ -298,7 +296,7 @@ def test_without_a_pattern_exactly_this_is_remembered(file: Path) -> None:
     assert said(rules, of("memory", "remember")) == "allow"
 
 
-def test_a_refusal_can_be_remembered_too(file: Path) -> None:
+def test_refusal_can_be_remembered(file: Path) -> None:
     rules = Rules("all", ask=["run_command"], file=file)
     decide(
         rules, Answers(Decision(False, "never", span="always", pattern="git push *")), [command("git push")]
@@ -306,7 +304,7 @@ def test_a_refusal_can_be_remembered_too(file: Path) -> None:
     assert said(Rules("all", file=file), command("git status; git push -f")) == "deny"
 
 
-def test_a_pattern_for_several_commands_is_several_rules(file: Path) -> None:
+def test_pattern_for_several_commands_makes_several_rules(file: Path) -> None:
     """What is offered for `a && b` covers each of them, alone as well: with these words, or with any if that is chosen."""
     proposal = command("git add x && git commit -m 'y z'")
     rules = Rules(file=file)
@@ -320,7 +318,7 @@ def test_a_pattern_for_several_commands_is_several_rules(file: Path) -> None:
     assert said(rules, command("git commit -m 'z z'")) == "allow"
 
 
-def test_a_change_of_several_files_is_remembered_file_by_file(file: Path) -> None:
+def test_change_of_several_files_is_remembered_per_file(file: Path) -> None:
     """Not as every call of the tool."""
     rules = Rules(file=file)
     both = Proposal("w", "apply_patch", "write", {}, Preview("edit", paths=("a.py", "src/b.py")))
@@ -332,7 +330,7 @@ def test_a_change_of_several_files_is_remembered_file_by_file(file: Path) -> Non
     )
 
 
-def test_a_decision_holds_even_if_it_cannot_be_written_down(tmp_path: Path) -> None:
+def test_decision_holds_if_the_permissions_file_cannot_be_written(tmp_path: Path) -> None:
     """A folder that cannot be written to costs the memory, not the answer."""
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be", encoding="utf-8")
@@ -345,7 +343,7 @@ def test_a_decision_holds_even_if_it_cannot_be_written_down(tmp_path: Path) -> N
 # -- the file ----------------------------------------------------------------------------------------------------
 
 
-def test_a_broken_file_allows_nothing(file: Path) -> None:
+def test_broken_permissions_file_allows_nothing(file: Path) -> None:
     """Until it is put right everything is asked, whatever else was allowed; and it says why."""
     file.parent.mkdir()
     file.write_text('[always]\n"run_command(ls *)" = "perhaps"\n', encoding="utf-8")
@@ -362,7 +360,7 @@ def test_a_broken_file_allows_nothing(file: Path) -> None:
     assert (said(rules, command("ls")), said(rules, command("pwd"))) == ("deny", "allow")
 
 
-def test_changes_of_the_file_are_seen_at_once(file: Path) -> None:
+def test_changes_to_the_permissions_file_apply_at_once(file: Path) -> None:
     """Another program, or a person with an editor, changes the rules of one that runs."""
     mine, theirs = Rules(file=file), Rules(file=file)
     assert said(mine, command("git fetch")) == "ask"
@@ -376,13 +374,13 @@ def test_changes_of_the_file_are_seen_at_once(file: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "git *", "run_command()", "run_command(=)", "a b(c)", "x(" + "y" * 3000 + ")", "(x)"]
 )
-def test_what_is_no_rule_is_refused(text: str) -> None:
+def test_invalid_rule_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         rule_of(text, "allow")
     assert refused.value.hint
 
 
-def test_an_unknown_mode_is_refused(file: Path) -> None:
+def test_unknown_mode_is_refused(file: Path) -> None:
     with pytest.raises(InvalidInput, match="never"):
         Rules("never", file=file)
 
@@ -401,7 +399,7 @@ def test_wildcards_mean_what_they_say(pattern: str, text: str) -> None:
     assert wild(pattern, text) is slow(pattern, text)
 
 
-def test_a_crop_that_asks_to_go_ahead_may_where_edits_may() -> None:
+def test_crop_may_skip_approval_in_edits_mode_only() -> None:
     """`need_user_approve` false is heard in the mode `edits` alone; by default, and in the mode `ask`, the person decides."""
 
     def crop(**more: object) -> Proposal:

@@ -83,7 +83,7 @@ cat 'docs/说明.md'
 
 
 @pytest.mark.parametrize("line", LOOKS)
-def test_looking_inside_the_folder_needs_no_question(line: str, root: Path) -> None:
+def test_reading_inside_the_folder_needs_no_approval(line: str, root: Path) -> None:
     """In every mode but the strictest."""
     for mode in ("ask", "edits", "all"):
         assert said(rules_in(root, mode), line) == "allow", mode
@@ -184,7 +184,7 @@ file -f README.md
 
 
 @pytest.mark.parametrize("line", ASKED)
-def test_whatever_writes_runs_or_leads_out_is_asked(line: str, root: Path) -> None:
+def test_commands_that_write_run_or_leave_the_folder_need_approval(line: str, root: Path) -> None:
     assert said(rules_in(root), line) == "ask"
     assert said(rules_in(root, "edits"), line) == "ask"
 
@@ -264,7 +264,7 @@ ls | xargs -I{} cat .env
 
 
 @pytest.mark.parametrize("line", PROTECTED)
-def test_protected_paths_are_asked_about_whatever_allows_the_line(line: str, root: Path) -> None:
+def test_protected_paths_need_approval_despite_broad_rules(line: str, root: Path) -> None:
     """By any way of writing them, in every mode, and against every rule that does not name the line itself."""
     broad = [
         f"run_command({text} *)"
@@ -277,13 +277,13 @@ def test_protected_paths_are_asked_about_whatever_allows_the_line(line: str, roo
     assert said(rules_in(root, sandboxed_unasked=True), held) == "ask"
 
 
-def test_who_names_the_very_line_by_hand_is_not_asked(root: Path) -> None:
+def test_exact_rule_allows_a_protected_path(root: Path) -> None:
     """The one way to be asked no more; no answer to a question makes such a rule."""
     assert said(rules_in(root, allow=["run_command(=cat .env)"]), "cat .env") == "allow"
     assert said(rules_in(root, allow=["run_command(=cat .env)"]), "cat ./.env") == "ask"
 
 
-def test_a_search_is_fine_until_a_secret_lies_in_its_way(tmp_path: Path) -> None:
+def test_search_needs_approval_if_it_would_reach_a_secret(tmp_path: Path) -> None:
     """`rg` passes hidden files over, unless an ignore file takes them back in; `grep -r` does not."""
     root = tmp_path / "plain"
     (root / "src").mkdir(parents=True)
@@ -309,9 +309,7 @@ def test_a_search_is_fine_until_a_secret_lies_in_its_way(tmp_path: Path) -> None
     ]
 
 
-def test_a_program_of_the_folder_is_not_the_one_of_the_system(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_program_found_in_the_folder_needs_approval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever writes there may have made it: a `cat` in the project's own `bin`, or a path that depends on the folder."""
     root = project(tmp_path, repository=False)
     assert said(rules_in(root), "cat README.md") == "allow"
@@ -329,7 +327,7 @@ def test_a_program_of_the_folder_is_not_the_one_of_the_system(
     assert said(rules_in(root), "cat README.md") == "ask"
 
 
-def test_settings_that_lie_around_the_folder_do_not_make_all_of_it_protected(
+def test_settings_file_near_the_folder_protects_only_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A settings file in the home folder, or beside the project, is protected itself; what lies beside it is not."""
@@ -365,9 +363,7 @@ def test_settings_that_lie_around_the_folder_do_not_make_all_of_it_protected(
         ("remote.origin.promisor", "true"),
     ],
 )
-def test_a_repository_that_makes_git_run_programs_is_asked_about(
-    setting: tuple[str, str], tmp_path: Path
-) -> None:
+def test_git_settings_that_run_programs_need_approval(setting: tuple[str, str], tmp_path: Path) -> None:
     """Its own settings, also where they are included from another file."""
     root = project(tmp_path)
     assert said(rules_in(root), "git status") == "allow"
@@ -380,7 +376,7 @@ def test_a_repository_that_makes_git_run_programs_is_asked_about(
     assert said(rules_in(root), "git status") == "ask"
 
 
-def test_hooks_modules_and_repositories_within_are_seen(
+def test_git_hooks_submodules_and_nested_repositories_need_approval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = project(tmp_path)
@@ -396,7 +392,7 @@ def test_hooks_modules_and_repositories_within_are_seen(
     assert said(rules_in(root), "git diff") == "ask"
 
 
-def test_a_patch_with_a_secret_in_it_is_asked_about(tmp_path: Path) -> None:
+def test_git_output_that_shows_a_secret_needs_approval(tmp_path: Path) -> None:
     """Git itself says which files it would show: changes, commits, searches, the content of a file by its name in the store."""
     root = project(tmp_path)
     git(root, "add", "-f", ".env")
@@ -429,7 +425,7 @@ def test_a_patch_with_a_secret_in_it_is_asked_about(tmp_path: Path) -> None:
     assert said(rules, "git show HEAD") == "ask"
 
 
-def test_a_repository_around_the_folder_shows_only_what_is_inside(tmp_path: Path) -> None:
+def test_git_diff_of_an_outer_repository_needs_approval(tmp_path: Path) -> None:
     root = project(tmp_path)
     inner = root / "src"
     assert said(rules_in(inner), "git log --oneline -3") == "allow"

@@ -56,7 +56,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("make test > log", ["make test > log"], ["make test > other", "make test"]),
     ],
 )
-def test_one_key_covers_what_was_seen_and_nothing_like_it(
+def test_approval_for_the_session_covers_only_the_shown_command(
     line: str, covered: list[str], asked: list[str], root: Path
 ) -> None:
     """In whatever way it is written; other words, and the same words in another folder, are asked about."""
@@ -109,7 +109,7 @@ def test_what_a_key_stores_covers_the_call_itself(first: list[str], more: list[s
         "x y z",
     ],
 )
-def test_every_example_is_let_through_by_its_rule(line: str, root: Path) -> None:
+def test_offered_rule_allows_its_examples(line: str, root: Path) -> None:
     """What the person is shown is what would happen."""
     offers = rules_in(root).prepare_proposal(command(line)).wider
     assert len(offers) == 2
@@ -127,7 +127,7 @@ def test_every_example_is_let_through_by_its_rule(line: str, root: Path) -> None
         assert said(rules_in(root), command(offer.examples[0])) == "ask"
 
 
-def test_nothing_is_offered_or_kept_for_protected_paths(root: Path) -> None:
+def test_no_rule_is_offered_or_kept_for_protected_paths(root: Path) -> None:
     """Even if whoever answers wants it kept."""
     rules = rules_in(root)
     for proposal in (command("cat .env"), changing(".github/workflows/ci.yml")):
@@ -140,7 +140,7 @@ def test_nothing_is_offered_or_kept_for_protected_paths(root: Path) -> None:
     assert said(rules, "cat .env") == "deny"
 
 
-def test_files_are_offered_one_by_one(root: Path) -> None:
+def test_rules_for_files_are_offered_one_by_one(root: Path) -> None:
     assert suggest_rule(changing("docs/a.md")) == "docs/a.md"
     assert [offer.pattern for offer in wider(changing("docs/a.md"))] == ["docs/**"]
     assert (suggest_rule(changing("a.md")), wider(changing("a.md"))) == ("", ())
@@ -150,7 +150,7 @@ def test_files_are_offered_one_by_one(root: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ask", "edits", "all"])
-def test_protected_files_are_asked_about_for_every_tool(mode: str, root: Path) -> None:
+def test_protected_files_need_approval_for_every_tool(mode: str, root: Path) -> None:
     """Reading, writing and changing several at once; a rule has to name the file itself."""
     paths = (
         ".github/workflows/ci.yml",
@@ -201,6 +201,6 @@ def test_protected_files_are_asked_about_for_every_tool(mode: str, root: Path) -
         ("recall", False),
     ],
 )
-def test_broad_rules_are_known(rule: str, broad: bool) -> None:
+def test_broad_rules_are_recognised(rule: str, broad: bool) -> None:
     assert is_broad(rule_of(rule, "allow")) is broad
     assert is_broad(rule_of(rule, "deny")) is False

@@ -22,7 +22,7 @@ def words_of(line: str) -> list[tuple[str, ...]]:
     return [command.words for command in found.commands]
 
 
-def test_plain_lines_are_taken_apart() -> None:
+def test_plain_lines_are_split_into_commands() -> None:
     """Every simple command of a line, with quotes gone and blanks inside them kept."""
     assert words_of("git status && rm -rf 'my files'; ls | wc -l || true") == [
         ("git", "status"),
@@ -121,7 +121,7 @@ def test_plain_lines_are_taken_apart() -> None:
         "\ud800",
     ],
 )
-def test_whatever_may_run_or_write_more_is_in_doubt(line: str) -> None:
+def test_lines_that_may_run_or_write_more_are_doubtful(line: str) -> None:
     assert read(line).doubt
 
 
@@ -229,7 +229,7 @@ def test_an_allowed_line_runs_nothing_but_listed_commands(shell: str, line: str,
     assert list(work.iterdir()) == [], "a file was written"
 
 
-def test_wrappers_are_taken_off() -> None:
+def test_wrapper_commands_are_stripped() -> None:
     """What they run is what is compared with rules; shells of their own are read as lines."""
     assert words_of("timeout 30 make test && nice -n 5 rg x | time wc -l; env ls; nohup a") == [
         ("make", "test"),
@@ -250,7 +250,7 @@ def test_wrappers_are_taken_off() -> None:
     ]
 
 
-def test_input_from_a_file_is_seen() -> None:
+def test_input_redirection_is_recorded() -> None:
     found = read("wc -l < 'my file' >/dev/null")
     assert (found.doubt, found.commands[0].words, found.commands[0].inputs) == (
         "",
@@ -290,7 +290,7 @@ def test_double_quotes_mean_what_they_mean_to_a_shell(inside: str) -> None:
         ("sudo make", "", None),
     ],
 )
-def test_suggestions_are_narrow(line: str, narrow: str, wide: str | None) -> None:
+def test_suggested_rules_are_narrow(line: str, narrow: str, wide: str | None) -> None:
     """These words by default; the subcommand with anything behind it only where that is chosen, and not for what can do harm."""
     assert suggest_rule(proposal(line)) == narrow
     if wide is not None:

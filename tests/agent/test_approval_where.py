@@ -62,7 +62,7 @@ def file(tmp_path: Path) -> Path:
         ("run_command", "vendor/evil", "allow"),
     ],
 )
-def test_what_is_allowed_in_a_folder_is_allowed_there_alone(
+def test_allow_rule_with_a_folder_applies_only_there(
     rule: str, folder: str, verdict: str, file: Path
 ) -> None:
     """`make test` in the project is not `make test` in what came with it."""
@@ -70,7 +70,7 @@ def test_what_is_allowed_in_a_folder_is_allowed_there_alone(
 
 
 @pytest.mark.parametrize("folder", ["", "vendor/evil"])
-def test_what_is_forbidden_is_forbidden_in_every_folder(folder: str, file: Path) -> None:
+def test_deny_rule_without_a_folder_applies_everywhere(folder: str, file: Path) -> None:
     """Unless the rule names one."""
     proposal = command("git push", folder)
     assert said(Rules("all", deny=["run_command(git push *)"], file=file), proposal) == "deny"
@@ -80,7 +80,7 @@ def test_what_is_forbidden_is_forbidden_in_every_folder(folder: str, file: Path)
     assert said(named, proposal) == ("deny" if folder else "allow")
 
 
-def test_commands_that_only_look_stay_in_the_folder_and_in_the_sandbox(file: Path, tmp_path: Path) -> None:
+def test_read_only_commands_run_unasked_only_inside_folder_and_sandbox(file: Path, tmp_path: Path) -> None:
     """In the folder, in those below, and not outside of a sandbox."""
     rules = Rules("ask", root=tmp_path, file=file)
     assert said(rules, command("ls")) == "allow"
@@ -89,7 +89,7 @@ def test_commands_that_only_look_stay_in_the_folder_and_in_the_sandbox(file: Pat
     assert said(rules, command("ls", held="outside")) == "ask"
 
 
-def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> None:
+def test_suggested_rule_includes_the_folder(file: Path, tmp_path: Path) -> None:
     """What was allowed in a folder is written down with it, and read back as the same."""
     proposal = command("make test && make lint", "vendor/good one")
     assert suggest_rule(proposal) == 'in "vendor/good one": make test && make lint'
@@ -111,7 +111,7 @@ def test_the_folder_is_suggested_and_remembered(file: Path, tmp_path: Path) -> N
     assert said(again, command("make test", "vendor")) == "ask"
 
 
-def test_a_folder_that_no_rule_can_name_is_allowed_once_at_the_most(file: Path) -> None:
+def test_folder_that_no_rule_can_name_is_allowed_only_once(file: Path) -> None:
     """A star in its name would mean others, too."""
     proposal = command("make", "all*")
     assert suggest_rule(proposal) == ""
@@ -142,7 +142,7 @@ def test_a_folder_that_no_rule_can_name_is_allowed_once_at_the_most(file: Path) 
         ("run_*", "allow", "allow", "ask"),
     ],
 )
-def test_no_rule_lets_a_command_out_unless_it_says_so(
+def test_rule_must_name_outside_to_let_a_command_leave_the_sandbox(
     rule: str, free: str, sandboxed: str, outside: str, file: Path
 ) -> None:
     """Without a sandbox, in one, and outside of one."""
@@ -151,7 +151,7 @@ def test_no_rule_lets_a_command_out_unless_it_says_so(
     assert found == [free, sandboxed, outside]
 
 
-def test_whoever_wants_out_is_asked_about_whatever_the_mode(file: Path) -> None:
+def test_leaving_the_sandbox_needs_approval_in_every_mode(file: Path) -> None:
     """`all` means all that the sandbox lets through."""
     rules = Rules("all", file=file)
     assert said(rules, command("npm test", held="sandboxed")) == "allow"
@@ -161,7 +161,7 @@ def test_whoever_wants_out_is_asked_about_whatever_the_mode(file: Path) -> None:
     assert said(never, command("npm test", held="sandboxed")) == "allow"
 
 
-def test_commands_in_the_sandbox_may_go_ahead_unasked(file: Path) -> None:
+def test_sandboxed_commands_may_run_unasked(file: Path) -> None:
     """Whatever they are, doubtful lines too; rules that forbid or ask still hold, and only where the person said so."""
     line = "pytest $(cat args) > out"
     assert said(Rules("ask", file=file), command(line, held="sandboxed")) == "ask"
@@ -176,7 +176,7 @@ def test_commands_in_the_sandbox_may_go_ahead_unasked(file: Path) -> None:
     assert said(careful, command("ls", held="sandboxed")) == "allow"
 
 
-def test_where_it_ran_is_part_of_what_is_remembered(file: Path) -> None:
+def test_remembered_rule_includes_sandbox_and_folder(file: Path) -> None:
     """What was allowed in the sandbox is not allowed outside of it, and the other way round."""
     for held, other in (("sandboxed", "outside"), ("outside", "sandboxed")):
         proposal = command("pip install x", "web", held)
@@ -220,13 +220,13 @@ def test_what_is_written_is_read_as_the_same(held: str, parts: list[str], patter
 @pytest.mark.parametrize(
     "text", ["run_command(in web:)", "run_command(sandboxed: )", "run_command(in web: =)"]
 )
-def test_a_place_without_a_pattern_is_no_rule(text: str) -> None:
+def test_place_without_a_pattern_is_refused(text: str) -> None:
     """It would allow nothing, and look as if it did."""
     with pytest.raises(InvalidInput, match="empty pattern"):
         rule_of(text, "allow")
 
 
-def test_folders_are_compared_part_by_part() -> None:
+def test_folders_are_compared_by_path_component() -> None:
     """`web` is not `website`, and not `web/app`."""
     assert fits_folder("web", "web")
     assert not fits_folder("web", "website")

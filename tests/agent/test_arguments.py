@@ -43,7 +43,7 @@ SCHEMA: dict[str, Any] = {
         ({}, {"deep": None}),
     ],
 )
-def test_what_models_get_slightly_wrong_is_put_right(wanted: dict[str, Any], written: dict[str, Any]) -> None:
+def test_slightly_wrong_arguments_are_corrected(wanted: dict[str, Any], written: dict[str, Any]) -> None:
     done = check_arguments(SCHEMA, {"path": "a", **written})
     assert done == {"path": "a", "first": 1, **wanted}
 
@@ -64,13 +64,13 @@ def test_what_models_get_slightly_wrong_is_put_right(wanted: dict[str, Any], wri
         ({"path": "a", "first": True}, "first has to be a whole number"),
     ],
 )
-def test_what_is_wrong_is_said_by_name(written: dict[str, Any], said: str) -> None:
+def test_error_names_the_wrong_argument(written: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInput, match=said) as caught:
         check_arguments(SCHEMA, written)
     assert "it takes: path, first?" in caught.value.hint
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_error_names_all_wrong_arguments() -> None:
     with pytest.raises(InvalidInput) as caught:
         check_arguments(SCHEMA, {"first": "x", "nope": 1})
     assert all(word in caught.value.message for word in ("first", "nope", "'path' is missing"))
@@ -80,31 +80,31 @@ def test_everything_wrong_is_said_at_once() -> None:
     "text",
     ['{"path": "a"}', ' {"path": "a"} ', '```json\n{"path": "a"}\n```', '"{\\"path\\": \\"a\\"}"'],
 )
-def test_json_is_read_through_its_wrappings(text: str) -> None:
+def test_wrapped_json_is_parsed(text: str) -> None:
     assert read_arguments(text) == {"path": "a"}
 
 
-def test_real_line_breaks_in_a_text_are_forgiven() -> None:
+def test_raw_line_breaks_in_a_json_string_are_accepted() -> None:
     assert read_arguments('{"text": "one\ntwo"}') == {"text": "one\ntwo"}
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", None, {}])
-def test_no_arguments_are_an_empty_object(nothing: Any) -> None:
+def test_missing_arguments_are_an_empty_object(nothing: Any) -> None:
     assert read_arguments(nothing) == {}
 
 
-def test_json_that_was_cut_off_says_so() -> None:
+def test_truncated_json_is_reported_as_cut_off() -> None:
     with pytest.raises(InvalidInput, match="cut off"):
         read_arguments('{"path": "a')
 
 
 @pytest.mark.parametrize("wrong", ["[1]", 3, True, '"text"'])
-def test_what_is_no_object_is_refused(wrong: Any) -> None:
+def test_arguments_that_are_not_an_object_are_refused(wrong: Any) -> None:
     with pytest.raises(InvalidInput):
         read_arguments(wrong)
 
 
-def test_a_schema_may_point_to_its_own_definitions() -> None:
+def test_schema_references_to_definitions_are_resolved() -> None:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {"tree": {"$ref": "#/$defs/node"}},
@@ -123,7 +123,7 @@ def test_a_schema_may_point_to_its_own_definitions() -> None:
         check_arguments(schema, {"tree": {"name": "a", "below": {}}})
 
 
-def test_a_schema_that_points_nowhere_does_no_harm() -> None:
+def test_unresolvable_schema_references_are_ignored() -> None:
     odd = {
         "type": "object",
         "properties": {"a": {"$ref": "#/nowhere"}, "b": {"$ref": "#/properties/b"}, "c": True},

@@ -22,7 +22,7 @@ def kept(on: Stage) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_takes_the_place_of_the_call_that_went_out(tmp_path: Path, kind: str) -> None:
+def test_answer_replaces_its_open_call_on_the_ledger(tmp_path: Path, kind: str) -> None:
     with stage(tmp_path, "Done.", kind=kind, **BARE) as on:
         end = on.end("go")
         assert kept(on) == [("answer", False)]
@@ -30,7 +30,7 @@ def test_an_answer_takes_the_place_of_the_call_that_went_out(tmp_path: Path, kin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_while_an_answer_comes_its_call_is_on_the_ledger(tmp_path: Path, kind: str) -> None:
+def test_call_is_on_the_ledger_while_its_answer_streams(tmp_path: Path, kind: str) -> None:
     """Whoever looks (another process, say, after a crash) finds it there before the first word."""
     with stage(tmp_path, Line(text="word " * 20, chunk=5, times=1), kind=kind, **BARE) as on:
         for happening in on.agent.events("go"):
@@ -42,7 +42,7 @@ def test_while_an_answer_comes_its_call_is_on_the_ledger(tmp_path: Path, kind: s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stopped_stream_is_charged_with_what_is_known_of_it(tmp_path: Path, kind: str) -> None:
+def test_stopped_stream_is_charged_with_what_is_known(tmp_path: Path, kind: str) -> None:
     """What the wire told before it broke off (Anthropic tells the prompt at once) is believed, the rest counted, all of it marked."""
     usage = {"input": 777}
     with stage(tmp_path, Line(text="word " * 40, chunk=5, usage=usage, times=1), kind=kind, **BARE) as on:
@@ -61,7 +61,7 @@ def test_a_stopped_stream_is_charged_with_what_is_known_of_it(tmp_path: Path, ki
         assert (end.counted.calls, end.counted.estimated) == (1, 1)
 
 
-def test_half_a_tool_call_is_paid_for_too(tmp_path: Path) -> None:
+def test_partial_tool_call_is_charged(tmp_path: Path) -> None:
     """It is not recorded, but the model wrote it."""
     wanted = call("list_files", folder="somewhere " * 60)
     with stage(tmp_path, Line(calls=(wanted,), chunk=20, times=1), **BARE) as on:
@@ -73,7 +73,7 @@ def test_half_a_tool_call_is_paid_for_too(tmp_path: Path) -> None:
         assert charge.output >= 40
 
 
-def test_a_cut_stream_is_paid_for_and_a_refusal_is_not(tmp_path: Path) -> None:
+def test_cut_stream_is_charged_and_a_rate_limit_is_not(tmp_path: Path) -> None:
     """Both failed and were asked again; only of the cut one something had come."""
     busy = Line(fault=Fault(429, "slow down", retry_after=0.01), times=1)
     cut = Line(text="half of an answer that is cut", chunk=4, cut_after=3, times=1)
@@ -89,7 +89,7 @@ def test_a_cut_stream_is_paid_for_and_a_refusal_is_not(tmp_path: Path) -> None:
         assert end.counted.estimated == 1
 
 
-def test_an_answer_that_is_cut_to_the_last_is_charged_once_per_attempt(tmp_path: Path) -> None:
+def test_answer_cut_on_every_attempt_is_charged_per_attempt(tmp_path: Path) -> None:
     cut = Line(text="half of an answer that is cut", chunk=4, cut_after=3)
     with stage(tmp_path, cut, **BARE) as on:
         assert on.end("go").end == "failed"
@@ -97,14 +97,14 @@ def test_an_answer_that_is_cut_to_the_last_is_charged_once_per_attempt(tmp_path:
         assert on.thread.recent(1)[0].content.metadata["act"]["interrupted"] == "cut"
 
 
-def test_a_request_that_is_refused_as_it_is_leaves_nothing_open(tmp_path: Path) -> None:
+def test_rejected_request_leaves_no_open_call(tmp_path: Path) -> None:
     refused = Line(fault=Fault(400, "no such field"))
     with stage(tmp_path, refused, **BARE) as on:
         assert on.end("go").end == "failed"
         assert {purpose for purpose, _ in kept(on)} == {"failed"}
 
 
-def test_a_stop_between_two_attempts_costs_nothing_more(tmp_path: Path) -> None:
+def test_stop_between_attempts_adds_no_cost(tmp_path: Path) -> None:
     """The attempt before has failed and is on the ledger; the next one never went out."""
     busy = Line(fault=Fault(429, "slow down", retry_after=60), times=1)
     with stage(tmp_path, busy, "never", **BARE) as on:
@@ -115,7 +115,7 @@ def test_a_stop_between_two_attempts_costs_nothing_more(tmp_path: Path) -> None:
         assert calls(on.engine)[0].nano == 0
 
 
-def test_a_model_that_says_nothing_is_asked_once_more_and_then_told_of(tmp_path: Path) -> None:
+def test_empty_answer_is_retried_once_then_reported(tmp_path: Path) -> None:
     """No words and no call, twice: that is no answer, and the next start can go on."""
     with stage(tmp_path, Line(text="", times=2), "Here I am.", **BARE) as on:
         seen = on.say("go")
@@ -130,6 +130,6 @@ def test_a_model_that_says_nothing_is_asked_once_more_and_then_told_of(tmp_path:
         assert (again.end, again.text) == ("answered", "Here I am.")
 
 
-def test_one_silence_is_forgiven(tmp_path: Path) -> None:
+def test_one_empty_answer_is_retried(tmp_path: Path) -> None:
     with stage(tmp_path, Line(text="", times=1), "Here I am.", **BARE) as on:
         assert on.end("go").end == "answered"

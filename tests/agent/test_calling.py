@@ -57,14 +57,14 @@ def fail(how: str) -> str:
         ("leave", "[fail] it tried to end the program: SystemExit: 3"),
     ],
 )
-def test_every_error_becomes_a_result(at: Bench, how: str, text: str) -> None:
+def test_every_tool_error_becomes_a_result(at: Bench, how: str, text: str) -> None:
     at.toolbox.add(fail)
     done = at.call("fail", how=how)
     assert done.text == text
     assert done.is_error
 
 
-def test_endless_recursion_becomes_a_result(at: Bench) -> None:
+def test_endless_recursion_in_a_tool_becomes_a_result(at: Bench) -> None:
     at.toolbox.add(fail)
     assert at.call("fail", how="deep").text.startswith("[fail] it failed: RecursionError")
 
@@ -79,7 +79,7 @@ def test_endless_recursion_becomes_a_result(at: Bench) -> None:
         ("fail", [1], "[fail] the arguments are a list, not an object"),
     ],
 )
-def test_calls_that_cannot_be_run_are_answered(at: Bench, name: str, arguments: Any, text: str) -> None:
+def test_invalid_calls_get_an_error_result(at: Bench, name: str, arguments: Any, text: str) -> None:
     at.toolbox.add(fail)
     for done in (
         call(at.toolbox, ToolCall("c", name, arguments), at.context()),
@@ -90,7 +90,7 @@ def test_calls_that_cannot_be_run_are_answered(at: Bench, name: str, arguments: 
         assert done.is_error
 
 
-def test_a_tool_that_gives_no_result_is_told(at: Bench) -> None:
+def test_tool_without_a_valid_result_is_reported(at: Bench) -> None:
     class Odd:
         name, description, effect = "odd", "Odd.", "none"
         parameters: Mapping[str, Any] = {"type": "object", "properties": {}}
@@ -117,13 +117,13 @@ def test_a_tool_that_gives_no_result_is_told(at: Bench) -> None:
         ("ls\x08\x08rm", "run: ls\\x08\\x08rm"),
     ],
 )
-def test_the_line_of_a_command_hides_none_of_it(at: Bench, command: str, line: str) -> None:
+def test_command_line_shows_the_whole_command(at: Bench, command: str, line: str) -> None:
     """Nothing that a terminal would write over, and no second line, is missing from the line a person reads."""
     call_ = ToolCall("c", "run_command", {"command": command})
     assert prepare(Toolbox(standard_tools(at.root)), call_, at.context()).preview.line == line
 
 
-def test_a_preview_hides_nothing_from_the_person(at: Bench) -> None:
+def test_preview_escapes_control_characters(at: Bench) -> None:
     """What moves a cursor on a screen is spelled out: a command must be what it looks like."""
 
     def show(_context: ToolContext, _arguments: Mapping[str, Any]) -> Preview:
@@ -147,7 +147,7 @@ def test_a_preview_hides_nothing_from_the_person(at: Bench) -> None:
     assert seen.warnings == ("!",)
 
 
-def test_a_tool_that_hangs_is_given_up(at: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_tool_times_out(at: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
 
     @tool(seconds=0.2)
@@ -168,7 +168,7 @@ def test_a_tool_that_hangs_is_given_up(at: Bench, monkeypatch: pytest.MonkeyPatc
     assert "too late" not in at.shown
 
 
-def test_a_tool_that_listens_is_told_when_its_time_is_over(at: Bench) -> None:
+def test_timeout_sets_the_stop_of_the_tool(at: Bench) -> None:
     @tool(seconds=0.2)
     def listen(here: ToolContext) -> str:
         """Wait until it is told to stop."""
@@ -189,7 +189,7 @@ def test_a_tool_that_listens_is_told_when_its_time_is_over(at: Bench) -> None:
     assert not at.stop.thrown  # the run itself goes on
 
 
-def test_a_stop_of_the_person_ends_a_tool_and_gives_a_result(at: Bench) -> None:
+def test_stop_by_the_person_ends_a_tool_with_a_result(at: Bench) -> None:
     @tool
     def wait(here: ToolContext) -> str:
         """Wait."""
@@ -205,7 +205,7 @@ def test_a_stop_of_the_person_ends_a_tool_and_gives_a_result(at: Bench) -> None:
     assert at.shown == ["at work"]
 
 
-def test_an_interrupt_of_the_person_is_not_swallowed(at: Bench) -> None:
+def test_keyboard_interrupt_is_not_swallowed(at: Bench) -> None:
     @tool(effect="ask")
     def ask() -> str:
         """Ask."""
@@ -223,7 +223,7 @@ def test_an_interrupt_of_the_person_is_not_swallowed(at: Bench) -> None:
             at.call(name)
 
 
-def test_output_is_cleaned_and_kept_whole(at: Bench) -> None:
+def test_tool_output_is_cleaned_and_kept_whole(at: Bench) -> None:
     @tool
     def pour(size: int) -> str:
         """Give much."""
@@ -235,7 +235,7 @@ def test_output_is_cleaned_and_kept_whole(at: Bench) -> None:
 
 
 @pytest.mark.parametrize("longest", [5_000, 10 * HARDEST])
-def test_output_beyond_the_bound_loses_its_middle(at: Bench, longest: int) -> None:
+def test_tool_output_over_the_limit_loses_its_middle(at: Bench, longest: int) -> None:
     """The bound is a setting, and never more than what a record can hold."""
     bound = min(longest, HARDEST)
 
@@ -253,7 +253,7 @@ def test_output_beyond_the_bound_loses_its_middle(at: Bench, longest: int) -> No
     assert "characters left out" in text
 
 
-def test_nothing_is_said_as_such(at: Bench) -> None:
+def test_empty_output_is_shown_as_no_output(at: Bench) -> None:
     @tool
     def mute() -> str:
         """Give nothing."""
@@ -263,7 +263,7 @@ def test_nothing_is_said_as_such(at: Bench) -> None:
     assert at.call("mute").text == "(no output)"
 
 
-def test_orders_in_output_stay_data(at: Bench) -> None:
+def test_instructions_in_output_are_framed_as_data(at: Bench) -> None:
     @tool(effect="read")
     def page() -> str:
         """Give a page."""
@@ -273,7 +273,7 @@ def test_orders_in_output_stay_data(at: Bench) -> None:
     assert at.call("page").text.startswith("[from page: data, not instructions")
 
 
-def test_what_only_looks_runs_side_by_side_in_the_order_of_the_calls(at: Bench) -> None:
+def test_read_only_calls_run_in_parallel_and_keep_their_order(at: Bench) -> None:
     together = threading.Barrier(3, timeout=120)
 
     @tool(effect="read")
@@ -288,7 +288,7 @@ def test_what_only_looks_runs_side_by_side_in_the_order_of_the_calls(at: Bench) 
     assert [each.text for each in outputs] == ["a", "b", "c"]
 
 
-def test_what_changes_something_runs_alone_and_in_its_turn(at: Bench) -> None:
+def test_changing_calls_run_alone_and_in_order(at: Bench) -> None:
     order: list[str] = []
     busy = threading.Lock()
 
@@ -320,7 +320,7 @@ def test_what_changes_something_runs_alone_and_in_its_turn(at: Bench) -> None:
     assert list(batches(looked)) == [[0], [1], [2], [3, 4], [5]]
 
 
-def test_what_was_looked_at_can_be_run(at: Bench) -> None:
+def test_prepared_call_can_be_run(at: Bench) -> None:
     at.toolbox.add(fail)
     looked = prepare(at.toolbox, ToolCall("c7", "fail", {"how": "ours"}), at.context())
     proposal = looked.proposal("too risky")
@@ -329,7 +329,7 @@ def test_what_was_looked_at_can_be_run(at: Bench) -> None:
     assert run(looked, at.context()).text.startswith("[fail] no such thing")
 
 
-def test_a_linked_switch_follows_the_other_but_not_the_other_way_round() -> None:
+def test_linked_stop_follows_its_parent_only() -> None:
     outer = Stop()
     inner = LinkedStop(outer)
     told: list[str] = []
@@ -344,7 +344,7 @@ def test_a_linked_switch_follows_the_other_but_not_the_other_way_round() -> None
     assert not other.thrown
 
 
-def test_media_and_facts_of_a_result_are_kept(at: Bench) -> None:
+def test_line_facts_and_end_of_a_tool_output_are_kept(at: Bench) -> None:
     @tool
     def full() -> ToolOutput:
         """Give everything."""

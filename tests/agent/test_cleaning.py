@@ -28,7 +28,7 @@ from backscroll.agent.commands.output import decode_output, one_line, readable, 
         ("\x1b", ""),
     ],
 )
-def test_what_a_terminal_would_act_on_is_gone(raw: str, clean: str) -> None:
+def test_readable_removes_terminal_control_sequences(raw: str, clean: str) -> None:
     assert readable(raw) == clean
 
 
@@ -41,13 +41,13 @@ def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
     assert readable(clean) == clean
 
 
-def test_bytes_that_are_no_utf8_are_shown_as_such() -> None:
+def test_invalid_utf8_is_replaced_and_noted() -> None:
     text, note = decode_output(b"good \xff\xfe bad, but most of it is text\n")
     assert text == "good \ufffd\ufffd bad, but most of it is text\n"
     assert "no UTF-8" in note
 
 
-def test_binary_output_is_named_not_shown() -> None:
+def test_binary_output_is_not_shown() -> None:
     text, note = decode_output(bytes(range(256)) * 20)
     assert text == ""
     assert "binary output, 5,120 bytes" in note
@@ -64,6 +64,6 @@ def test_what_is_too_long_keeps_head_and_tail(text: str, longest: int) -> None:
         assert len(short) <= longest + 60
 
 
-def test_a_line_of_a_text() -> None:
+def test_one_line_takes_the_first_line() -> None:
     assert one_line("\n  first   words \nmore") == "first words"
     assert one_line("x" * 200, 10) == "x" * 9 + "…"

@@ -30,7 +30,7 @@ def alive(name: Path) -> bool:
     return state not in ("Z", "X")
 
 
-def test_output_and_errors_come_in_order_with_the_exit_code(tmp_path: Path) -> None:
+def test_stdout_and_stderr_keep_their_order_with_the_exit_code(tmp_path: Path) -> None:
     done = run("echo one; echo two >&2; echo three; exit 3", tmp_path)
     assert done.output == "one\ntwo\nthree\n"
     assert done.code == 3
@@ -38,28 +38,28 @@ def test_output_and_errors_come_in_order_with_the_exit_code(tmp_path: Path) -> N
     assert done.told == "exit code 3\none\ntwo\nthree"
 
 
-def test_a_good_end_is_told_after_the_output(tmp_path: Path) -> None:
+def test_exit_code_zero_follows_the_output(tmp_path: Path) -> None:
     assert run("echo 你好", tmp_path).told == "你好\nexit code 0"
     assert run("true", tmp_path).told == "exit code 0"
 
 
-def test_it_runs_where_it_is_told_to(tmp_path: Path) -> None:
+def test_command_runs_in_the_given_folder(tmp_path: Path) -> None:
     assert run("pwd -P", tmp_path).output.strip() == str(tmp_path.resolve())
     with pytest.raises(NotFound):
         run("true", tmp_path / "nowhere")
 
 
-def test_nothing_can_be_typed_into_it(tmp_path: Path) -> None:
+def test_command_has_no_input(tmp_path: Path) -> None:
     assert run('cat; read x; echo "<$x>"', tmp_path, seconds=10).output == "<>\n"
 
 
-def test_signals_are_told_in_words(tmp_path: Path) -> None:
+def test_signals_are_explained(tmp_path: Path) -> None:
     done = run("kill -SEGV $$", tmp_path)
     assert done.code == -signal.SIGSEGV
     assert "signal 11 (SIGSEGV, it crashed)" in done.told
 
 
-def test_what_it_prints_is_shown_as_it_comes(tmp_path: Path) -> None:
+def test_output_is_shown_as_it_arrives(tmp_path: Path) -> None:
     seen: list[str] = []
     gate = tmp_path / "gate"
 
@@ -77,7 +77,7 @@ def test_what_it_prints_is_shown_as_it_comes(tmp_path: Path) -> None:
     assert "".join(seen) == "first\nsecond\n"
 
 
-def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+def test_command_times_out(tmp_path: Path) -> None:
     done = run("echo begun; sleep 60", tmp_path, seconds=0.3)
     assert done.timed_out
     assert not done.ok
@@ -85,13 +85,13 @@ def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert "longer than 0.3 seconds" in done.told
 
 
-def test_a_command_that_does_not_want_to_end_is_ended_by_force(tmp_path: Path) -> None:
+def test_command_that_ignores_signals_is_killed(tmp_path: Path) -> None:
     done = run("trap '' TERM INT HUP; while true; do sleep 0.05; done", tmp_path, seconds=0.3)
     assert done.timed_out
     assert done.code == -signal.SIGKILL
 
 
-def test_the_person_can_stop_it_at_any_moment(tmp_path: Path) -> None:
+def test_person_can_stop_a_command(tmp_path: Path) -> None:
     stop = Stop()
     threading.Timer(0.3, stop.throw).start()
     done = run("echo begun; sleep 60", tmp_path, stop=stop)
@@ -99,7 +99,7 @@ def test_the_person_can_stop_it_at_any_moment(tmp_path: Path) -> None:
     assert done.output == "begun\n"
 
 
-def test_endless_output_is_ended_and_keeps_head_and_tail(tmp_path: Path) -> None:
+def test_endless_output_ends_the_command_and_keeps_head_and_tail(tmp_path: Path) -> None:
     done = run("echo first; yes", tmp_path, seconds=60, longest=10_000, flood=3_000_000)
     assert done.flooded
     assert done.output.startswith("first\ny\n")
@@ -108,7 +108,7 @@ def test_endless_output_is_ended_and_keeps_head_and_tail(tmp_path: Path) -> None
     assert "bytes left out" in done.output
 
 
-def test_long_output_that_ends_is_kept_up_to_the_bound(tmp_path: Path) -> None:
+def test_long_output_is_kept_up_to_the_limit(tmp_path: Path) -> None:
     done = run("seq 1 20000", tmp_path, longest=10_000)
     assert done.ok
     assert done.output.startswith("1\n2\n")
@@ -117,7 +117,7 @@ def test_long_output_that_ends_is_kept_up_to_the_bound(tmp_path: Path) -> None:
     assert all(1 <= int(line) <= 20000 for line in kept)  # no line is cut in two
 
 
-def test_binary_and_broken_output_is_made_readable(tmp_path: Path) -> None:
+def test_binary_and_invalid_output_is_made_readable(tmp_path: Path) -> None:
     assert "binary output, 4,096 bytes" in run("head -c 4096 /dev/zero", tmp_path).told
     assert run("printf 'one\\0two\\0'", tmp_path).output == "one\ntwo\n"
     broken = run("printf 'caf\\351 and more text\\n'", tmp_path)
@@ -138,7 +138,7 @@ def test_binary_and_broken_output_is_made_readable(tmp_path: Path) -> None:
     ],
     ids=["background", "session", "double fork", "nohup", "deaf"],
 )
-def test_what_is_left_in_the_background_ends_with_it(tmp_path: Path, escape: str) -> None:
+def test_background_processes_end_with_the_command(tmp_path: Path, escape: str) -> None:
     done = run(f"{escape}; echo over", tmp_path, seconds=30)
     assert done.code == 0
     assert done.output.endswith("over\n")
@@ -150,7 +150,7 @@ def test_what_is_left_in_the_background_ends_with_it(tmp_path: Path, escape: str
 
 @linux
 @pytest.mark.parametrize("how", ["time", "stop"])
-def test_a_runaway_is_ended_with_everything_below_it(tmp_path: Path, how: str) -> None:
+def test_timeout_kills_the_whole_process_tree(tmp_path: Path, how: str) -> None:
     """A tree of processes, some in sessions of their own, all ended when the command is."""
     script = (
         'for i in 1 2 3; do setsid sh -c "echo \\$\\$ > pid$i; (sleep 300 & echo \\$! > inner$i; wait)" & done;'
@@ -173,7 +173,7 @@ def test_a_runaway_is_ended_with_everything_below_it(tmp_path: Path, how: str) -
 
 
 @linux
-def test_a_small_fork_bomb_is_ended(tmp_path: Path) -> None:
+def test_fork_bomb_is_killed(tmp_path: Path) -> None:
     """Processes that start others without end, bounded here by a count so that nothing else suffers."""
     bomb = "f() { [ $1 -gt 0 ] && { sh -c 'sleep 300' & f $(($1-1)) & f $(($1-1)) & wait; }; }; echo $$ > pid; f 5"
     done = run(bomb, tmp_path, seconds=1)
@@ -182,7 +182,7 @@ def test_a_small_fork_bomb_is_ended(tmp_path: Path) -> None:
 
 
 @linux
-def test_a_command_that_kills_its_warden_is_ended_all_the_same(tmp_path: Path) -> None:
+def test_command_that_kills_its_supervisor_is_killed(tmp_path: Path) -> None:
     done = run(
         "setsid sh -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do sleep 0.02; done; kill -9 $PPID; sleep 300",
         tmp_path,
@@ -195,7 +195,7 @@ def test_a_command_that_kills_its_warden_is_ended_all_the_same(tmp_path: Path) -
 
 @linux
 @pytest.mark.crash
-def test_a_command_does_not_outlive_the_program_that_ran_it(tmp_path: Path) -> None:
+def test_command_dies_with_its_program(tmp_path: Path) -> None:
     """Killed in the middle of a command, the program leaves nothing running."""
     program = f"from backscroll.agent.commands.commands import run; run('echo $$ > pid; sleep 300', {str(tmp_path)!r})"
     victim = subprocess.Popen([sys.executable, "-c", program])
@@ -211,7 +211,7 @@ def test_a_command_does_not_outlive_the_program_that_ran_it(tmp_path: Path) -> N
 
 
 @linux
-def test_no_zombie_is_left(tmp_path: Path) -> None:
+def test_no_zombie_process_is_left(tmp_path: Path) -> None:
     run("sleep 100 & true", tmp_path)
     run("true", tmp_path)
     mine = [
@@ -229,7 +229,7 @@ def _stat(path: Path) -> list[str] | None:
         return None
 
 
-def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+def test_no_file_descriptor_is_left_open(tmp_path: Path) -> None:
     folder = Path("/dev/fd") if not Path("/proc/self/fd").exists() else Path("/proc/self/fd")
     run("true", tmp_path)
     before = len(list(folder.iterdir()))
@@ -238,7 +238,9 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     assert len(list(folder.iterdir())) == before
 
 
-def test_keys_do_not_reach_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_in_the_environment_do_not_reach_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in (
         "OPENAI_API_KEY",
         "GH_TOKEN",
@@ -264,7 +266,7 @@ def test_keys_do_not_reach_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "OPENAI_API_KEY" not in allowed.output
 
 
-def test_programs_are_told_that_nobody_watches() -> None:
+def test_environment_says_there_is_no_terminal() -> None:
     env = clean_environment({"PATH": "/bin", "PAGER": "less", "BASH_ENV": "/tmp/evil"})
     assert (env["PAGER"], env["GIT_PAGER"], env["TERM"], env["NO_COLOR"]) == ("cat", "cat", "dumb", "1")
     assert "BASH_ENV" not in env
@@ -273,7 +275,7 @@ def test_programs_are_told_that_nobody_watches() -> None:
 @pytest.mark.parametrize(
     "name", ["$(touch evil)", "a; touch evil", "`touch evil`", "-rf", "a\nb", "'", "中文 名"]
 )
-def test_file_names_are_never_part_of_a_command_line(tmp_path: Path, name: str) -> None:
+def test_folder_name_is_not_interpreted_by_the_shell(tmp_path: Path, name: str) -> None:
     """The folder a command runs in is handed to the system, not written into a line."""
     folder = tmp_path / name
     folder.mkdir()
@@ -281,7 +283,7 @@ def test_file_names_are_never_part_of_a_command_line(tmp_path: Path, name: str) 
     assert not list(tmp_path.rglob("evil"))
 
 
-def test_odd_command_lines_are_refused_or_run(tmp_path: Path) -> None:
+def test_invalid_command_lines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="NUL byte"):
         run("echo \x00", tmp_path)
     with pytest.raises(InvalidInput, match="cannot be started"):
@@ -290,6 +292,6 @@ def test_odd_command_lines_are_refused_or_run(tmp_path: Path) -> None:
     assert run("echo '", tmp_path).code not in (0, None)
 
 
-def test_a_shell_without_bash_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_runs_without_bash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands.shutil, "which", lambda _name: None)
     assert run("echo plain", tmp_path).output == "plain\n"

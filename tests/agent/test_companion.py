@@ -118,7 +118,9 @@ def answer(thread: Thread, text: str, tools: Sequence[str] = ()) -> str:
         ("recall which port", "recall", {"query": "which port"}),
     ],
 )
-def test_orders_in_both_languages(line: str, tool: str, arguments: dict[str, Any]) -> None:
+def test_orders_are_recognised_in_english_and_chinese(
+    line: str, tool: str, arguments: dict[str, Any]
+) -> None:
     order = order_of(line)
     assert order is not None
     assert (order.tool, dict(order.arguments)) == (tool, arguments)
@@ -144,11 +146,11 @@ def test_orders_in_both_languages(line: str, tool: str, arguments: dict[str, Any
         "listing",
     ],
 )
-def test_what_is_not_clearly_an_order_is_none(line: str) -> None:
+def test_unclear_line_is_not_an_order(line: str) -> None:
     assert order_of(line) is None
 
 
-def test_the_list_of_todos_is_kept_as_a_whole() -> None:
+def test_todo_order_sends_the_whole_list() -> None:
     """The tool wants all of them each time."""
     known = [TodoLine("milk"), TodoLine("茶", "completed")]
     added = order_of("todo bread", known)
@@ -173,7 +175,7 @@ def test_any_line_is_read_without_failing(line: str) -> None:
 # -- orders, carried out -----------------------------------------------------------------------------------------
 
 
-def test_orders_go_through_the_same_loop_and_are_asked(engine: Engine, root: Path) -> None:
+def test_orders_run_through_the_loop_and_need_approval(engine: Engine, root: Path) -> None:
     """A command is run after asking, recorded, and its outcome told."""
     thread, person = engine.create("x"), Willing()
     with agent_in(thread, root, person) as agent:
@@ -187,7 +189,7 @@ def test_orders_go_through_the_same_loop_and_are_asked(engine: Engine, root: Pat
     assert [m.role for m in thread if m.role != "system"] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_looking_at_files_needs_no_permission(engine: Engine, root: Path) -> None:
+def test_reading_files_needs_no_approval(engine: Engine, root: Path) -> None:
     thread, person = engine.create("x"), Willing()
     with agent_in(thread, root, person) as agent:
         assert "second" in told(agent, "read README.md")[0].text
@@ -196,7 +198,7 @@ def test_looking_at_files_needs_no_permission(engine: Engine, root: Path) -> Non
     assert person.asked == []
 
 
-def test_a_refused_order_is_told_with_its_reason(engine: Engine, root: Path) -> None:
+def test_refused_order_is_reported(engine: Engine, root: Path) -> None:
     thread = engine.create("x", language="zh")
     rules = Rules(deny=["run_command"], root=root, file=root.parent / "permissions.toml")
     with Agent(thread, root=root, person=Willing(), rules=rules) as agent:
@@ -205,7 +207,7 @@ def test_a_refused_order_is_told_with_its_reason(engine: Engine, root: Path) -> 
     assert "已拒绝" in finished.text
 
 
-def test_a_failed_order_is_told_as_such(engine: Engine, root: Path) -> None:
+def test_failed_order_is_reported(engine: Engine, root: Path) -> None:
     thread = engine.create("x")
     with agent_in(thread, root) as agent:
         finished, _ = told(agent, "read nowhere.txt")
@@ -213,7 +215,7 @@ def test_a_failed_order_is_told_as_such(engine: Engine, root: Path) -> None:
     assert finished.end == "answered"
 
 
-def test_tasks_go_on_without_a_model(engine: Engine, root: Path) -> None:
+def test_tasks_work_without_a_model(engine: Engine, root: Path) -> None:
     """Begun, put before the person, completed; to-dos, memories and crops as well."""
     thread = engine.create("x")
     with agent_in(thread, root) as agent:
@@ -231,11 +233,11 @@ def test_tasks_go_on_without_a_model(engine: Engine, root: Path) -> None:
     assert thread.tasks.current() is None
 
 
-def test_a_tool_that_is_not_there_is_said(engine: Engine) -> None:
+def test_missing_tool_is_reported(engine: Engine) -> None:
     assert "no tool read_file" in answer(engine.create("x"), "read README.md")
 
 
-def test_help_lists_what_can_be_said(engine: Engine) -> None:
+def test_help_lists_the_orders_of_available_tools(engine: Engine) -> None:
     """Only for tools that are there, in the language of the person."""
     text = answer(engine.create("x"), "help", ["read_file", "remember"])
     assert "read FILE" in text
@@ -264,7 +266,7 @@ def talk(engine: Engine) -> Thread:
 QUOTE = re.compile(r"“(.*)”")
 
 
-def test_questions_are_answered_by_quotes_with_handles(engine: Engine) -> None:
+def test_questions_are_answered_with_quotes_and_handles(engine: Engine) -> None:
     """Who said it, when, and where it stands; the words are the words of the record."""
     thread = talk(engine)
     text = answer(thread, "which port does the staging server use?")
@@ -275,7 +277,7 @@ def test_questions_are_answered_by_quotes_with_handles(engine: Engine) -> None:
     assert quoted in thread.expand(handle)[0].text
 
 
-def test_chinese_questions_too(engine: Engine) -> None:
+def test_chinese_questions_are_answered(engine: Engine) -> None:
     text = answer(talk(engine), "默认港口是哪个？")
     assert "圣马洛" in text
     assert "没有配置模型" in text
@@ -295,12 +297,12 @@ def test_every_sentence_about_the_past_is_a_quote(
                 assert all(piece.strip() in there for piece in quoted.rstrip("…").split("…"))
 
 
-def test_nothing_found_is_said(engine: Engine) -> None:
+def test_answer_says_when_nothing_was_found(engine: Engine) -> None:
     assert "Nothing on record" in answer(talk(engine), "who won the football match in 1954?")
     assert "Nothing else is on record" in answer(engine.create("new"), "who are you?")
 
 
-def test_the_question_is_never_its_own_answer(engine: Engine, root: Path) -> None:
+def test_companion_does_not_quote_the_question(engine: Engine, root: Path) -> None:
     """Nor are earlier questions and answers of the companion: a quote of a quote is no source."""
     thread = talk(engine)
     with agent_in(thread, root) as agent:
@@ -312,7 +314,7 @@ def test_the_question_is_never_its_own_answer(engine: Engine, root: Path) -> Non
     assert "which port" not in again
 
 
-def test_what_a_person_tells_the_companion_is_found_later(engine: Engine, root: Path) -> None:
+def test_companion_finds_what_the_person_said_earlier(engine: Engine, root: Path) -> None:
     thread = engine.create("x")
     with agent_in(thread, root) as agent:
         assert (
@@ -321,7 +323,7 @@ def test_what_a_person_tells_the_companion_is_found_later(engine: Engine, root: 
         assert "blue flower pot" in told(agent, "where is the spare key?")[0].text
 
 
-def test_other_conversations_of_the_project_are_looked_through(engine: Engine) -> None:
+def test_companion_searches_other_threads_of_the_project(engine: Engine) -> None:
     """With handles that say which; those of other projects stay out."""
     other = engine.create("older", project="/tides")
     other.append("user", "The harbour master's name is Yvonne Kerbrat.")
@@ -334,7 +336,7 @@ def test_other_conversations_of_the_project_are_looked_through(engine: Engine) -
     assert "Anonymous" not in text
 
 
-def test_deleted_words_are_not_quoted(engine: Engine) -> None:
+def test_deleted_messages_are_not_quoted(engine: Engine) -> None:
     thread = talk(engine)
     for message in list(thread):
         if "8443" in message.text:
@@ -345,7 +347,7 @@ def test_deleted_words_are_not_quoted(engine: Engine) -> None:
 # -- as a client -------------------------------------------------------------------------------------------------
 
 
-def test_it_says_once_in_full_that_no_model_is_configured(engine: Engine, root: Path) -> None:
+def test_missing_model_is_explained_in_full_once(engine: Engine, root: Path) -> None:
     """With the commands that change that; afterwards in a few words."""
     thread = engine.create("x")
     with agent_in(thread, root) as agent:
@@ -356,7 +358,7 @@ def test_it_says_once_in_full_that_no_model_is_configured(engine: Engine, root: 
     assert "No model" in second
 
 
-def test_the_stream_is_the_answer_in_small_pieces(engine: Engine) -> None:
+def test_companion_streams_the_answer_in_small_pieces(engine: Engine) -> None:
     """Deterministic, whole, without cost."""
     thread = talk(engine)
     thread.append("user", "默认港口是哪个？")
@@ -370,7 +372,7 @@ def test_the_stream_is_the_answer_in_small_pieces(engine: Engine) -> None:
     assert (done.reply.usage.known, done.reply.usage.input, done.reply.usage.output) == (True, 0, 0)
 
 
-def test_a_call_is_streamed_as_a_model_would(engine: Engine) -> None:
+def test_companion_streams_a_tool_call(engine: Engine) -> None:
     thread = engine.create("x")
     thread.append("user", "list src")
     companion = Companion(thread)
@@ -384,7 +386,7 @@ def test_a_call_is_streamed_as_a_model_would(engine: Engine) -> None:
     companion.close()
 
 
-def test_it_can_be_ended_in_the_middle(engine: Engine) -> None:
+def test_companion_stream_can_be_closed_midway(engine: Engine) -> None:
     thread = talk(engine)
     thread.append("user", "which port?")
     companion = Companion(thread)
@@ -396,7 +398,7 @@ def test_it_can_be_ended_in_the_middle(engine: Engine) -> None:
     assert list(companion.stream(Request(()))), "the next call works again"
 
 
-def test_odd_threads_are_no_trouble(engine: Engine) -> None:
+def test_companion_handles_odd_threads(engine: Engine) -> None:
     """Nothing said at all; only a picture; half a character."""
     thread = engine.create("x")
     assert Companion(thread).complete(Request(())).text

@@ -66,12 +66,12 @@ def test_parameters_are_found_in_every_style(text: str) -> None:
     assert "How deep" not in told.text
 
 
-def test_what_is_said_about_the_result_stays_in_the_description() -> None:
+def test_returns_section_stays_in_the_description() -> None:
     assert "The thing." in parse_docstring(GOOGLE).text
     assert "The thing." in parse_docstring(NUMPY).text
 
 
 @pytest.mark.parametrize("text", [None, "", "  \n "])
-def test_no_docstring_says_nothing(text: str | None) -> None:
+def test_empty_docstring_has_no_text_or_parameters(text: str | None) -> None:
     assert parse_docstring(text).text == ""
     assert parse_docstring(text).parameters == {}

@@ -12,7 +12,7 @@ _BUDGET = 8_000
 
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
-def test_every_request_is_valid_and_within_the_budget_and_nothing_is_lost(tmp_path: Path, kind: str) -> None:
+def test_sixty_steps_stay_valid_and_within_budget(tmp_path: Path, kind: str) -> None:
     """One turn of sixty steps: no request refused, every result in the record to the letter, batches instead of a compaction a step."""
     done = long_run(tmp_path, 60, _BUDGET, size=3_000, kind=kind, model="gpt-4o")
     assert (done.end, done.steps, done.refused, done.missing) == ("answered", 61, 0, 0)
@@ -21,7 +21,7 @@ def test_every_request_is_valid_and_within_the_budget_and_nothing_is_lost(tmp_pa
     assert done.compactions <= 30
 
 
-def test_the_full_length(tmp_path: Path) -> None:
+def test_three_hundred_steps_stay_within_budget(tmp_path: Path) -> None:
     """Three hundred steps of about 2,300 tokens each under a budget of 16,000."""
     done = long_run(tmp_path, 300, 16_000, size=6_000)
     assert (done.end, done.steps, done.refused, done.missing) == ("answered", 301, 0, 0)

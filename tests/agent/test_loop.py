@@ -88,7 +88,7 @@ def valid(happy: Stage, wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_think_call_observe_answer(tmp_path: Path, kind: str) -> None:
+def test_loop_calls_a_tool_then_answers(tmp_path: Path, kind: str) -> None:
     answers = (Line(text="I look.", calls=(call("look", what="tree"),), times=1), "It is a tree.")
     with stage(tmp_path, *answers, kind=kind, tools=TOOLS, standard=False) as on:
         seen = on.say("what is there?")
@@ -107,7 +107,7 @@ def test_think_call_observe_answer(tmp_path: Path, kind: str) -> None:
             assert to_json(happening)["type"]
 
 
-def test_what_the_server_counted_is_what_the_ledger_says(tmp_path: Path) -> None:
+def test_ledger_uses_the_token_counts_of_the_server(tmp_path: Path) -> None:
     usage = {"input": 1000, "cached": 600, "output": 50}
     answers = (
         Line(calls=(call("look", what="a"),), times=1, usage=usage),
@@ -148,7 +148,7 @@ def test_parallel_calls_each_get_their_own_answer(tmp_path: Path) -> None:
         valid(on, "openai-chat")
 
 
-def test_what_was_refused_is_marked_when_it_comes_again(tmp_path: Path) -> None:
+def test_repeated_refused_call_is_marked(tmp_path: Path) -> None:
     never = Told(lambda _: Decision(False, "not today"))
     answers = (call("shake", what="tree"), call("shake", what="tree"), "I stop.")
     with stage(tmp_path, *answers, person=never, tools=TOOLS, standard=False) as on:
@@ -156,21 +156,21 @@ def test_what_was_refused_is_marked_when_it_comes_again(tmp_path: Path) -> None:
         assert [p.refused_before for batch in never.asked for p in batch] == [None, "not today"]
 
 
-def test_nobody_there_means_refused(tmp_path: Path) -> None:
+def test_call_is_refused_without_a_person(tmp_path: Path) -> None:
     with stage(tmp_path, call("shake", what="x"), "no", tools=TOOLS, standard=False) as on:
         on.agent.person = Nobody()
         on.say("go")
         assert not (on.root / "x.txt").exists()
 
 
-def test_a_tool_that_fails_does_not_end_the_run(tmp_path: Path) -> None:
+def test_failing_tool_does_not_end_the_run(tmp_path: Path) -> None:
     with stage(tmp_path, call("explode"), "so be it", tools=TOOLS, standard=False) as on:
         assert on.end("go").end == "answered"
         assert results(on.thread)[0].startswith("[explode]")
         assert "boom" in on.sent()
 
 
-def test_output_comes_while_a_tool_works_and_its_change_is_linked(tmp_path: Path) -> None:
+def test_tool_output_is_live_and_its_change_is_attributed(tmp_path: Path) -> None:
     with stage(tmp_path, call("shake", what="tree"), "ok", tools=TOOLS, standard=False) as on:
         seen = on.say("go")
         kinds = [type(s).__name__ for s in seen]
@@ -181,7 +181,7 @@ def test_output_comes_while_a_tool_works_and_its_change_is_linked(tmp_path: Path
         assert (change.cause.by, change.cause.tool) == ("tool", "shake")
 
 
-def test_steps_and_money_are_limited(tmp_path: Path) -> None:
+def test_steps_and_cost_are_limited(tmp_path: Path) -> None:
     forever = Line(calls=(call("look", what="x{step}"),), fill=True)
     with stage(tmp_path, forever, tools=TOOLS, standard=False, max_steps=3) as on:
         end = on.end("go")
@@ -197,7 +197,7 @@ def test_steps_and_money_are_limited(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stopping_in_the_middle_of_an_answer_keeps_what_was_said(tmp_path: Path, kind: str) -> None:
+def test_stop_during_an_answer_keeps_the_partial_text(tmp_path: Path, kind: str) -> None:
     long = Line(text="word " * 400, chunk=5, times=1)
     with stage(tmp_path, long, "after", kind=kind, tools=TOOLS, standard=False) as on:
         seen: list[Any] = []
@@ -216,7 +216,7 @@ def test_stopping_in_the_middle_of_an_answer_keeps_what_was_said(tmp_path: Path,
         valid(on, on.agent.client().wire)
 
 
-def test_stopping_a_tool_answers_every_call(tmp_path: Path) -> None:
+def test_stop_during_a_tool_answers_every_call(tmp_path: Path) -> None:
     calls = [call("wait_for_stop"), call("shake", what="tree")]
     with stage(tmp_path, calls, "after", tools=TOOLS, standard=False) as on:
         seen: list[Any] = []
@@ -243,7 +243,7 @@ def test_leaving_the_iterator_early_leaves_a_valid_thread(tmp_path: Path) -> Non
         assert on.end("again").end == "answered"
 
 
-def test_a_busy_service_and_a_cut_stream_are_asked_again(tmp_path: Path) -> None:
+def test_rate_limit_and_cut_stream_are_retried(tmp_path: Path) -> None:
     busy = Line(fault=Fault(429, "slow down", retry_after=0.01), times=1)
     cut = Line(text="half of an answer that is cut", chunk=4, cut_after=3, times=1)
     with stage(tmp_path, busy, cut, "whole", tools=TOOLS, standard=False) as on:
@@ -257,7 +257,7 @@ def test_a_busy_service_and_a_cut_stream_are_asked_again(tmp_path: Path) -> None
         assert end.counted.calls == 3  # the failed ones are on the ledger too
 
 
-def test_an_overflow_is_compacted_and_asked_once_more(tmp_path: Path) -> None:
+def test_context_overflow_is_compacted_and_retried(tmp_path: Path) -> None:
     over = Line(fault=Fault(400, "maximum context length exceeded", code="context_length_exceeded"), times=1)
     with stage(tmp_path, over, "fits now", tools=TOOLS, standard=False) as on:
         for n in range(40):
@@ -270,7 +270,7 @@ def test_an_overflow_is_compacted_and_asked_once_more(tmp_path: Path) -> None:
         assert seen[-1].end == "answered"  # type: ignore[union-attr]
 
 
-def test_what_a_service_says_no_to_ends_the_run_with_a_hint(tmp_path: Path) -> None:
+def test_rejected_request_ends_the_run_with_a_hint(tmp_path: Path) -> None:
     with stage(tmp_path, "x", scenario={"models": ("other",)}, tools=TOOLS, standard=False) as on:
         end = on.end("go")
         assert (end.end, end.exit_code) == ("failed", 12)
@@ -278,7 +278,7 @@ def test_what_a_service_says_no_to_ends_the_run_with_a_hint(tmp_path: Path) -> N
         assert on.thread.recent(1)[0].text == "go"
 
 
-def test_a_crash_in_a_tool_is_told_and_the_rest_is_done(tmp_path: Path) -> None:
+def test_resume_after_a_crash_in_a_tool_runs_the_remaining_calls(tmp_path: Path) -> None:
     """As after a kill: the first call had begun, the second had not. The first is answered as unknown, the second carried out."""
     calls = [call("wait_for_stop"), call("shake", what="tree")]
     with stage(tmp_path, calls, "after the crash", tools=TOOLS, standard=False) as on:
@@ -304,7 +304,7 @@ def test_a_crash_in_a_tool_is_told_and_the_rest_is_done(tmp_path: Path) -> None:
         assert on.agent.unfinished == ""
 
 
-def test_going_on_where_nothing_is_open_asks_nobody(tmp_path: Path) -> None:
+def test_resume_with_nothing_open_sends_no_request(tmp_path: Path) -> None:
     with stage(tmp_path, "fine", tools=TOOLS, standard=False) as on:
         on.say("go")
         before = len(on.server.asked)
@@ -312,7 +312,7 @@ def test_going_on_where_nothing_is_open_asks_nobody(tmp_path: Path) -> None:
         assert len(on.server.asked) == before
 
 
-def test_saying_something_else_closes_what_was_left_open(tmp_path: Path) -> None:
+def test_new_message_closes_open_calls(tmp_path: Path) -> None:
     with stage(tmp_path, "ok", tools=TOOLS, standard=False) as on:
         on.thread.append("user", "go")
         made = backscroll.ToolCall("c9", "shake", {"what": "x"})
@@ -322,21 +322,21 @@ def test_saying_something_else_closes_what_was_left_open(tmp_path: Path) -> None
         valid(on, "openai-chat")
 
 
-def test_a_silent_model_is_given_up(tmp_path: Path) -> None:
+def test_empty_answers_end_the_run(tmp_path: Path) -> None:
     with stage(tmp_path, Line(text=""), tools=TOOLS, standard=False) as on:
         end = on.end("go")
         assert end.steps == 2
         assert not [m for m in on.thread.messages() if m.role == "assistant"]
 
 
-def test_calls_form_on_the_screen(tmp_path: Path) -> None:
+def test_tool_calls_stream_as_they_form(tmp_path: Path) -> None:
     with stage(tmp_path, call("look", what="a very long thing"), "ok", tools=TOOLS, standard=False) as on:
         forming = [s for s in on.say("go") if isinstance(s, Forming)]
         assert forming[-1].name == "look"
         assert "a very long thing" in forming[-1].arguments
 
 
-def test_a_tool_may_end_the_run(tmp_path: Path) -> None:
+def test_tool_can_end_the_run(tmp_path: Path) -> None:
     @tool(effect="none")
     def finish(result: str) -> ToolOutput:
         """Say that it is done.
@@ -357,7 +357,7 @@ def git(root: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_changes_are_committed_by_themselves_where_that_is_wanted(tmp_path: Path) -> None:
+def test_changes_are_committed_after_each_turn_if_configured(tmp_path: Path) -> None:
     """The agent's file is committed at the end of the turn; what the person staged stays staged, and only that."""
     answers = (call("shake", what="tree"), "shaken", "nothing to do")
     with stage(tmp_path, *answers, tools=TOOLS, standard=False, settings={"workspace_commit": "turn"}) as on:
@@ -376,7 +376,7 @@ def test_changes_are_committed_by_themselves_where_that_is_wanted(tmp_path: Path
         assert git(on.root, "rev-parse", "HEAD") == head
 
 
-def test_a_commit_that_cannot_be_made_is_told_and_ends_nothing(tmp_path: Path) -> None:
+def test_failed_commit_is_noted_and_the_run_continues(tmp_path: Path) -> None:
     answers = (call("shake", what="tree"), "shaken")
     with stage(tmp_path, *answers, tools=TOOLS, standard=False, settings={"workspace_commit": "turn"}) as on:
         seen = on.say("shake the tree")  # no repository here
@@ -384,7 +384,7 @@ def test_a_commit_that_cannot_be_made_is_told_and_ends_nothing(tmp_path: Path) -
         assert seen[-1].end == "answered"  # type: ignore[union-attr]
 
 
-def test_leaving_in_the_middle_of_a_tool_ends_it_and_says_so(tmp_path: Path) -> None:
+def test_leaving_the_iterator_during_a_tool_stops_it(tmp_path: Path) -> None:
     calls = [call("wait_for_stop"), call("shake", what="tree")]
     with stage(tmp_path, calls, "after", tools=TOOLS, standard=False) as on:
         run = on.agent.events("go")
@@ -399,7 +399,7 @@ def test_leaving_in_the_middle_of_a_tool_ends_it_and_says_so(tmp_path: Path) -> 
         valid(on, "openai-chat")
 
 
-def test_a_question_that_a_crash_interrupted_is_asked_again(tmp_path: Path) -> None:
+def test_question_interrupted_by_a_crash_is_asked_again(tmp_path: Path) -> None:
     """Killed while the person thought about it: the question has no result and no mark, so the next start asks it."""
     asking = call("ask_followup_question", question="Red or blue?", options=["red", "blue"])
     with stage(tmp_path, asking, "painted", person=Told(answers=["blue"])) as on:

@@ -46,7 +46,7 @@ def at(tmp_path: Path, running: McpServers) -> Iterator[Bench]:
         yield made
 
 
-def test_tools_are_ours_by_name_schema_and_effect(at: Bench) -> None:
+def test_mcp_tools_get_a_name_schema_and_effect(at: Bench) -> None:
     names = at.toolbox.names
     assert "harbour__tide" in names
     assert all(NAME.fullmatch(name) for name in names)
@@ -58,7 +58,7 @@ def test_tools_are_ours_by_name_schema_and_effect(at: Bench) -> None:
     assert at.preview("harbour__tide", place="Oslo").line.startswith('harbour: tide(place="Oslo"')
 
 
-def test_calls_and_their_results(at: Bench) -> None:
+def test_mcp_call_results(at: Bench) -> None:
     assert at.call("harbour__tide", place="Oslo", hour="7").text == "Oslo 7: 涨潮"
     failed = at.call("harbour__fail", words="the quay is closed")
     assert failed.is_error
@@ -76,7 +76,7 @@ def test_calls_and_their_results(at: Bench) -> None:
     assert not at.call(strange, data={"a": 1}).is_error
 
 
-def test_what_a_server_has_to_read(at: Bench) -> None:
+def test_mcp_resources_can_be_read(at: Bench) -> None:
     """Listed with their patterns, read by address: texts, pictures; what is not there is an error in words."""
     reader = at.toolbox.get("harbour__read_resource")
     assert reader.effect == "network"
@@ -119,7 +119,7 @@ def asked_berth(tmp_path: Path, asking: McpServers, *said: str | None) -> tuple[
         return at.call("harbour__moor").text, person
 
 
-def test_a_server_asks_the_person_in_the_middle_of_a_call(tmp_path: Path, asking: McpServers) -> None:
+def test_mcp_server_asks_the_person_during_a_call(tmp_path: Path, asking: McpServers) -> None:
     """One question for each entry; what does not fit is asked again; an empty answer takes what is usual."""
     told, person = asked_berth(tmp_path, asking, "Fram", "deep", "45", "starboard", "")
     assert told == "accepted: {'ship': 'Fram', 'draught': 45, 'side': 'starboard', 'tug': False}"
@@ -131,7 +131,7 @@ def test_a_server_asks_the_person_in_the_middle_of_a_call(tmp_path: Path, asking
 
 
 @pytest.mark.parametrize("said", [(None,), ("",), ("Fram", "x", "y", "z"), ("Fram", "999", "0", "-1")])
-def test_what_is_declined_or_never_fits_is_not_sent(
+def test_declined_or_invalid_answers_are_not_sent(
     tmp_path: Path, asking: McpServers, said: tuple[str | None, ...]
 ) -> None:
     """Nobody there, an empty answer, or one that does not fit after three tries: the server hears a refusal, and the line works on."""
@@ -141,7 +141,7 @@ def test_what_is_declined_or_never_fits_is_not_sent(
     assert asked_berth(again, asking, "Fram", "45", "", "")[0].startswith("accepted: ")
 
 
-def test_a_server_gets_no_model_of_ours(tmp_path: Path, asking: McpServers) -> None:
+def test_sampling_is_refused(tmp_path: Path, asking: McpServers) -> None:
     """Sampling is refused clearly."""
     with bench(tmp_path) as at:
         at.toolbox = Toolbox(asking.tools)
@@ -150,7 +150,7 @@ def test_a_server_gets_no_model_of_ours(tmp_path: Path, asking: McpServers) -> N
     assert "sampling" in done.text.lower()
 
 
-def test_time_does_not_run_out_while_a_person_thinks(tmp_path: Path) -> None:
+def test_call_does_not_time_out_while_the_person_answers(tmp_path: Path) -> None:
     """The limit of a call is for the server; a person may take longer."""
     line = McpConnection(harbour(), tmp_path)
 
@@ -166,7 +166,7 @@ def test_time_does_not_run_out_while_a_person_thinks(tmp_path: Path) -> None:
     line.close()
 
 
-def test_a_server_gets_what_its_table_says_and_no_keys(
+def test_mcp_server_gets_its_configured_environment_and_no_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "hunter2")
@@ -175,7 +175,7 @@ def test_a_server_gets_what_its_table_says_and_no_keys(
         assert at.call("harbour__number").text.endswith("open no key")
 
 
-def test_a_server_that_dies_is_started_once_more(at: Bench) -> None:
+def test_dead_mcp_server_is_restarted(at: Bench) -> None:
     first = at.call("harbour__number").text.split()[0]
     died = at.call("harbour__die")
     assert died.is_error
@@ -183,13 +183,13 @@ def test_a_server_that_dies_is_started_once_more(at: Bench) -> None:
     assert at.call("harbour__number").text.split()[0] != first
 
 
-def test_what_only_looks_is_asked_again_after_a_death(at: Bench) -> None:
+def test_read_only_call_is_retried_after_a_server_dies(at: Bench) -> None:
     pid = int(at.call("harbour__number").text.split()[0])
     os.kill(pid, 9)
     assert at.call("harbour__tide", place="Oslo").text == "Oslo 12: 涨潮"
 
 
-def test_a_slow_server_is_not_waited_for(tmp_path: Path) -> None:
+def test_slow_mcp_server_times_out(tmp_path: Path) -> None:
     with bench(tmp_path) as at, connect(at.root, [harbour()]) as connected:
         quick = McpServer("harbour", sys.executable, (PROGRAM,), seconds=0.5)
         for line in connected.lines:
@@ -200,7 +200,7 @@ def test_a_slow_server_is_not_waited_for(tmp_path: Path) -> None:
         assert "did not answer within 0.5 seconds" in done.text
 
 
-def test_the_person_can_stop_a_call(at: Bench) -> None:
+def test_person_can_stop_an_mcp_call(at: Bench) -> None:
     threading.Timer(0.3, at.stop.throw).start()
     assert (
         at.call("harbour__slow", seconds=20).text
@@ -208,7 +208,7 @@ def test_the_person_can_stop_a_call(at: Bench) -> None:
     )
 
 
-def test_nothing_is_left_running(tmp_path: Path) -> None:
+def test_close_ends_the_server_process(tmp_path: Path) -> None:
     connected = connect(tmp_path, [harbour()])
     with bench(tmp_path) as at:
         at.toolbox = Toolbox(connected.tools)
@@ -241,12 +241,12 @@ def test_a_server_that_cannot_be_used_is_told_and_the_others_work(tmp_path: Path
             assert "no key given" in problem
 
 
-def test_only_the_tools_that_are_named_are_taken(tmp_path: Path) -> None:
+def test_only_listed_tools_are_offered(tmp_path: Path) -> None:
     with connect(tmp_path, [harbour(tools=("tide",))]) as connected:
         assert [tool.name for tool in connected.tools] == ["harbour__tide"]
 
 
-def test_a_server_behind_an_address(tmp_path: Path) -> None:
+def test_mcp_server_over_http(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -282,7 +282,7 @@ def _reached(root: Path, url: str) -> McpServers:
 # -- tables ------------------------------------------------------------------------------------------------------
 
 
-def test_tables_of_the_configuration_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mcp_tables_of_the_configuration_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.toml"
     file.write_text(
         '[mcp.files]\ncommand = "npx"\nargs = ["-y", "server"]\nenv = { TOKEN = "${MY_TOKEN}" }\n'
@@ -316,12 +316,12 @@ def test_tables_of_the_configuration_are_read(tmp_path: Path, monkeypatch: pytes
         (["x"], "is not a table"),
     ],
 )
-def test_a_wrong_table_is_refused_with_the_reason(table: object, said: str) -> None:
+def test_invalid_mcp_table_is_refused(table: object, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         server_of("files", table)
 
 
-def test_no_servers_cost_nothing(tmp_path: Path) -> None:
+def test_nothing_starts_without_configured_servers(tmp_path: Path) -> None:
     """Nothing is imported and nothing started where none are configured."""
     assert connect(tmp_path) == McpServers(())
 
@@ -329,7 +329,7 @@ def test_no_servers_cost_nothing(tmp_path: Path) -> None:
 # -- names and schemas -------------------------------------------------------------------------------------------
 
 
-def test_names_fit_every_wire_and_stay_apart() -> None:
+def test_mcp_tool_names_are_valid_and_unique() -> None:
     assert tool_name("git", "log", set()) == "git__log"
     long = tool_name("s", "x" * 100, set())
     assert len(long) == 64

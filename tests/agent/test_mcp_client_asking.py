@@ -50,12 +50,12 @@ def form(**properties: Any) -> ServerQuestion:
         ),
     ],
 )
-def test_every_kind_of_entry(about: dict[str, Any], said: str, value: object) -> None:
+def test_answer_has_the_type_the_form_asks_for(about: dict[str, Any], said: str, value: object) -> None:
     """The answer as the form wants it."""
     assert QuestionRelay(Typing(said), "en").ask(form(it=about)) == ServerAnswer("accept", {"it": value})
 
 
-def test_what_may_be_left_out_is() -> None:
+def test_empty_answer_omits_an_optional_entry() -> None:
     """An empty answer sends nothing for it."""
     wanted = ServerQuestion(
         "s", "m", {"properties": {"a": {"type": "string"}, "b": {"type": "integer", "default": 3}}}
@@ -63,7 +63,7 @@ def test_what_may_be_left_out_is() -> None:
     assert QuestionRelay(Typing("", ""), "en").ask(wanted) == ServerAnswer("accept", {"b": 3})
 
 
-def test_a_form_without_entries_and_an_address_want_a_yes() -> None:
+def test_empty_form_and_address_require_a_yes() -> None:
     """Only a yes is one; the address is shown to the letter."""
     empty = ServerQuestion("s", "Go on?", {})
     assert QuestionRelay(Typing("yes"), "en").ask(empty) == ServerAnswer("accept", {})
@@ -76,13 +76,13 @@ def test_a_form_without_entries_and_an_address_want_a_yes() -> None:
     assert person.asked[0][0].startswith("MCP 服务器 s 问：Sign in")
 
 
-def test_nobody_declines() -> None:
+def test_questions_are_declined_without_a_person() -> None:
     """In a run without a person a server is refused politely."""
     assert QuestionRelay(Nobody(), "en").ask(form(it={"type": "string"})) == DECLINED
     assert QuestionRelay(Nobody(), "en").ask(ServerQuestion("s", "m", {})) == DECLINED
 
 
-def test_a_server_cannot_control_the_terminal() -> None:
+def test_server_text_cannot_control_the_terminal() -> None:
     """Control characters of a server's words do not reach the person."""
     person = Typing("x")
     QuestionRelay(person, "en").ask(

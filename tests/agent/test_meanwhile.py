@@ -84,7 +84,7 @@ def run(tmp_path: Path) -> Iterator[AtWork]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such locks here")
-def test_going_back_is_refused_while_a_run_is_at_work(run: AtWork) -> None:
+def test_rewind_is_refused_during_a_run(run: AtWork) -> None:
     """By the command line, in words and as JSON; a look at what would happen is allowed; afterwards it works."""
     refused = run.cli("rewind", run.thread, "2", "--yes")
     assert refused.returncode != 0
@@ -101,7 +101,7 @@ def test_going_back_is_refused_while_a_run_is_at_work(run: AtWork) -> None:
         ]
 
 
-def test_editing_the_history_under_a_run_is_harmless(run: AtWork) -> None:
+def test_history_can_be_edited_during_a_run(run: AtWork) -> None:
     """The very message whose call is at work is deleted, another one edited: the next prompt is valid, and the log is sound."""
     with backscroll.open(run.store, background=False) as engine:
         thread = engine.thread(run.thread)

@@ -43,7 +43,7 @@ def valid(on: Stage, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_limit_that_is_asked_for_is_the_models_own(tmp_path: Path, kind: str) -> None:
+def test_output_limit_is_the_models_own(tmp_path: Path, kind: str) -> None:
     """An answer of more than 4,096 tokens is whole: nothing caps it but the model (gpt-4o: 16,384)."""
     with stage(tmp_path, Line(text=LONG), kind=kind, standard=False, budget=None) as on:
         end = on.end("tell")
@@ -53,7 +53,7 @@ def test_the_limit_that_is_asked_for_is_the_models_own(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_words_that_are_cut_are_continued_and_joined(tmp_path: Path, kind: str) -> None:
+def test_cut_answer_is_continued_and_joined(tmp_path: Path, kind: str) -> None:
     answers = (
         Line(text=LONG, reasoning="so", times=1),
         Line(text=" and the end.", reasoning="then", times=1),
@@ -88,7 +88,7 @@ def test_words_that_are_cut_are_continued_and_joined(tmp_path: Path, kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_continuing_is_bounded_and_has_an_end_of_its_own(tmp_path: Path, kind: str) -> None:
+def test_continuing_a_cut_answer_is_bounded(tmp_path: Path, kind: str) -> None:
     with stage(tmp_path, Line(text=LONG), kind=kind, standard=False, scenario={"max_output": 200}) as on:
         told = on.say("tell")
         end = told[-1]
@@ -106,7 +106,7 @@ def test_continuing_is_bounded_and_has_an_end_of_its_own(tmp_path: Path, kind: s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_thinking_that_eats_the_whole_answer_is_a_cut_not_silence(tmp_path: Path, kind: str) -> None:
+def test_reasoning_that_uses_up_the_limit_is_a_cut(tmp_path: Path, kind: str) -> None:
     line = Line(reasoning=LONG, text="never said")
     with stage(tmp_path, line, kind=kind, standard=False, scenario={"max_output": 500}) as on:
         end = on.end("tell")
@@ -115,7 +115,7 @@ def test_thinking_that_eats_the_whole_answer_is_a_cut_not_silence(tmp_path: Path
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_call_that_is_cut_is_never_run(tmp_path: Path, kind: str, streamed: bool) -> None:
+def test_cut_tool_call_is_never_run(tmp_path: Path, kind: str, streamed: bool) -> None:
     """Half a file is not written, whole calls before it are carried out, and the model is told what to do."""
     both = (
         call("write_file", path="small.txt", content="x"),
@@ -156,7 +156,7 @@ def _without_streams(on: Stage) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_calls_that_are_cut_again_and_again_end_the_run(tmp_path: Path, kind: str) -> None:
+def test_repeatedly_cut_calls_end_the_run(tmp_path: Path, kind: str) -> None:
     """Not sixty steps of it: three, whatever the model changes in between."""
     line = Line(calls=(call("write_file", path="a{step}.txt", content=LONG),), fill=True)
     with stage(tmp_path, line, kind=kind, scenario={"max_output": 400}, rules=Rules("all")) as on:
@@ -165,7 +165,7 @@ def test_calls_that_are_cut_again_and_again_end_the_run(tmp_path: Path, kind: st
         valid(on, kind)
 
 
-def test_a_cut_call_is_not_run_after_a_crash_either(tmp_path: Path) -> None:
+def test_cut_tool_call_is_not_run_after_a_crash(tmp_path: Path) -> None:
     with stage(tmp_path, "never mind", rules=Rules("all")) as on:
         on.thread.append("user", "write it")
         given = {"path": "half.txt", "content": "the first half of"}
@@ -180,7 +180,7 @@ def test_a_cut_call_is_not_run_after_a_crash_either(tmp_path: Path) -> None:
         assert any("not run" in h.text for h in told if isinstance(h, Ran))
 
 
-def test_a_service_that_hides_its_limit_is_seen_through(tmp_path: Path) -> None:
+def test_cut_call_is_detected_despite_a_wrong_finish_reason(tmp_path: Path) -> None:
     """Some say `tool_calls` although the limit ended the answer: half a JSON text, and every token used."""
     half = '{"path": "a.txt", "content": "begin'
     delta = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "write_file", "arguments": half}}]}
@@ -215,7 +215,7 @@ def clock(context: ToolContext) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_call_with_the_same_result_three_times_ends_the_run(tmp_path: Path, kind: str) -> None:
+def test_three_identical_calls_and_results_end_the_run(tmp_path: Path, kind: str) -> None:
     with stage(
         tmp_path, Line(calls=(call("look", what="x"),)), kind=kind, tools=[look], standard=False
     ) as on:
@@ -227,7 +227,7 @@ def test_the_same_call_with_the_same_result_three_times_ends_the_run(tmp_path: P
         valid(on, kind)
 
 
-def test_circles_of_two_steps_are_seen_and_calls_that_bring_something_new_are_not(tmp_path: Path) -> None:
+def test_two_step_loops_end_the_run_unless_results_change(tmp_path: Path) -> None:
     a, b = call("look", what="a"), call("look", what="b")
     with stage(tmp_path, *[a, b] * 6, tools=[look], standard=False) as on:
         end = on.end("go")
@@ -238,7 +238,7 @@ def test_circles_of_two_steps_are_seen_and_calls_that_bring_something_new_are_no
         assert on.end("go").end == "answered"
 
 
-def test_failures_that_repeat_end_the_run_too(tmp_path: Path) -> None:
+def test_repeated_failures_end_the_run(tmp_path: Path) -> None:
     with stage(tmp_path, Line(calls=(ScriptedCall("no_such_tool", {}),)), standard=False) as on:
         end = on.end("go")
         assert (end.end, end.steps) == ("repeated", 3)
@@ -250,7 +250,7 @@ def test_failures_that_repeat_end_the_run_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "model", ["gpt-4o", "gpt-5", "claude-sonnet-5-5", "gpt-4", "nobody-knows-me", "smollm2"]
 )
-def test_an_answer_never_asks_for_more_than_the_model_or_its_window_has(tmp_path: Path, model: str) -> None:
+def test_reserve_fits_the_model_and_its_window(tmp_path: Path, model: str) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         window = window_for(model)
         for sent in (0, 100, window.tokens // 3, window.tokens - 5000, window.tokens):
@@ -263,7 +263,7 @@ def test_an_answer_never_asks_for_more_than_the_model_or_its_window_has(tmp_path
         assert reserve_for(engine, model, 32_000) <= 4096  # small budgets are as they were
 
 
-def test_limits_on_money_shorten_an_answer_instead_of_refusing_it(tmp_path: Path) -> None:
+def test_spending_limit_shortens_an_answer(tmp_path: Path) -> None:
     """A dollar buys no answer of 16,384 tokens at the highest price; it buys one of the usual length."""
     table = tmp_path / "prices.toml"
     table.write_text('[[model]]\nmatch = "gpt-4o"\ninput = 1.0\noutput = 100.0\n', encoding="utf-8")
@@ -275,7 +275,7 @@ def test_limits_on_money_shorten_an_answer_instead_of_refusing_it(tmp_path: Path
         assert again.end == "answered"
 
 
-def test_a_persons_table_sets_the_limit_alone(tmp_path: Path) -> None:
+def test_model_table_of_the_user_sets_the_output_limit(tmp_path: Path) -> None:
     table = tmp_path / "prices.toml"
     table.write_text('[[model]]\nmatch = "gpt-4o"\nmax_output = 777\n', encoding="utf-8")
     with stage(tmp_path, "short", settings={"prices": str(table)}, standard=False, budget=None) as on:
@@ -293,7 +293,7 @@ def test_a_persons_table_sets_the_limit_alone(tmp_path: Path) -> None:
         (32_000, True, None),
     ],
 )
-def test_a_programs_own_limit_leaves_room_for_its_prompt(
+def test_requested_output_limit_leaves_room_for_the_prompt(
     tmp_path: Path, budget: int | None, wanted: Any, kept: int | None
 ) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
@@ -303,7 +303,7 @@ def test_a_programs_own_limit_leaves_room_for_its_prompt(
         )
 
 
-def test_a_cut_answer_of_a_program_is_marked(tmp_path: Path) -> None:
+def test_recorded_cut_reply_is_marked(tmp_path: Path) -> None:
     from backscroll.vocab.message import is_cut
 
     with backscroll.open(tmp_path / "s.db", background=False) as engine:

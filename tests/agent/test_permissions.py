@@ -25,7 +25,7 @@ def allow(text: str) -> Rule:
     return rule_of(text, "allow")
 
 
-def test_rules_come_back_as_they_went_in(file: Path, tmp_path: Path) -> None:
+def test_rules_round_trip_per_folder(file: Path, tmp_path: Path) -> None:
     """For everything, for a folder, for the folders below it; not for its neighbours."""
     add(allow("run_command(git status *)"), None, file)
     add(rule_of("write_file(文档/**)", "deny"), tmp_path / "项目", file)
@@ -38,20 +38,18 @@ def test_rules_come_back_as_they_went_in(file: Path, tmp_path: Path) -> None:
     assert [r.source for r in rules_in_force(None, file)] == ["always"]
 
 
-def test_nothing_there_means_no_rules(file: Path) -> None:
+def test_missing_file_means_no_rules(file: Path) -> None:
     assert rules_in_force(None, file) == []
     assert not file.exists()
 
 
-def test_it_lies_in_the_configuration_folder_whatever_the_settings_file_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_permissions_file_ignores_the_settings_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A settings file inside a workspace must not bring the permissions there."""
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "work" / "config.toml"))
     assert tmp_path / "work" not in permissions_file().parents
 
 
-def test_comments_and_layout_of_a_person_stay(file: Path) -> None:
+def test_comments_and_layout_are_preserved(file: Path) -> None:
     """Adding and removing touches one line."""
     file.parent.mkdir()
     written = '# mine\n[always]\n"read_file" = "ask"  # careful\n\n\n["/p"]  # the project\n"a(b)" = "deny"\n'
@@ -68,7 +66,7 @@ def test_comments_and_layout_of_a_person_stay(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == written
 
 
-def test_another_verdict_replaces_the_old_one(file: Path) -> None:
+def test_new_verdict_replaces_the_old_one(file: Path) -> None:
     assert add(allow("a(b)"), None, file) is True
     assert add(allow("a(b)"), None, file) is False
     assert add(rule_of("a(b)", "deny"), None, file) is True
@@ -88,7 +86,7 @@ def test_another_verdict_replaces_the_old_one(file: Path) -> None:
         ("\x00", "line 1"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_its_line(file: Path, content: str, told: str) -> None:
+def test_invalid_permissions_file_is_refused_with_the_line(file: Path, content: str, told: str) -> None:
     """Never ignored; and never overwritten by adding a rule."""
     file.parent.mkdir()
     file.write_text(content, encoding="utf-8")
@@ -99,19 +97,19 @@ def test_what_is_not_understood_is_refused_with_its_line(file: Path, content: st
     assert file.read_text(encoding="utf-8") == content
 
 
-def test_bytes_that_are_no_text_are_refused(file: Path) -> None:
+def test_non_utf8_permissions_file_is_refused(file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"[always]\n\xff\xfe = 1\n")
     with pytest.raises(InvalidInput, match="cannot be used"):
         rules_in_force(None, file)
 
 
-def test_removing_what_is_not_there_is_said(file: Path) -> None:
+def test_removing_a_missing_rule_is_an_error(file: Path) -> None:
     with pytest.raises(NotFound, match="no rule"):
         remove("a", None, file)
 
 
-def test_what_only_a_person_can_change_is_left_to_them(file: Path) -> None:
+def test_rules_in_another_layout_are_read_but_not_rewritten(file: Path) -> None:
     """Rules written in another way are understood, but not rewritten."""
     file.parent.mkdir()
     content = 'always = { "a(b)" = "allow" }\n'
@@ -123,7 +121,7 @@ def test_what_only_a_person_can_change_is_left_to_them(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_is_said(file: Path) -> None:
+def test_read_only_folder_is_reported(file: Path) -> None:
     file.parent.mkdir()
     file.parent.chmod(0o500)
     try:
@@ -133,7 +131,7 @@ def test_a_folder_that_cannot_be_written_is_said(file: Path) -> None:
         file.parent.chmod(0o700)
 
 
-def test_a_link_to_a_file_kept_elsewhere_stays_one(file: Path, tmp_path: Path) -> None:
+def test_symlinked_permissions_file_stays_a_link(file: Path, tmp_path: Path) -> None:
     """People keep their settings in a repository and link to them."""
     kept = tmp_path / "dotfiles" / "permissions.toml"
     kept.parent.mkdir()
@@ -145,7 +143,7 @@ def test_a_link_to_a_file_kept_elsewhere_stays_one(file: Path, tmp_path: Path) -
     assert "a" in kept.read_text(encoding="utf-8")
 
 
-def test_two_who_add_at_once_lose_nothing(file: Path) -> None:
+def test_concurrent_additions_are_all_kept(file: Path) -> None:
     """Each change is read, made and written as one."""
     names = [f"tool_{n}" for n in range(24)]
 

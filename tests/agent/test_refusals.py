@@ -41,7 +41,7 @@ def before(thread: Thread, command: str) -> str | None:
 # -- fingerprints ------------------------------------------------------------------------------------------------
 
 
-def test_the_same_call_has_the_same_fingerprint() -> None:
+def test_equivalent_calls_have_the_same_fingerprint() -> None:
     """Whatever the order of its arguments, the blanks of its command, and whether they came as text."""
     one = fingerprint("run_command", {"command": "rm  -rf\tbuild ", "seconds": 3})
     assert one == fingerprint("run_command", {"seconds": 3, "command": "rm -rf build"})
@@ -65,7 +65,7 @@ def test_the_same_call_has_the_same_fingerprint() -> None:
         ("删除 文件", "删除 -f 文件", True),
     ],
 )
-def test_commands_that_are_nearly_the_same_are_recognised(one: str, other: str, alike: bool) -> None:
+def test_similar_commands_are_recognised(one: str, other: str, alike: bool) -> None:
     """The same words to the same target, whatever the options; one bare word says too little."""
     prints = [fingerprint("run_command", {"command": line}) for line in (one, other)]
     assert same(*prints) is alike
@@ -84,14 +84,14 @@ def test_any_arguments_have_a_fingerprint(arguments: dict[str, object] | str) ->
     assert fingerprint("other", arguments) != found
 
 
-def test_nothing_is_like_nothing() -> None:
+def test_empty_fingerprints_never_match() -> None:
     assert not same("", "")
 
 
 # -- in the record -----------------------------------------------------------------------------------------------
 
 
-def test_the_reason_of_an_earlier_refusal_is_found(engine: Engine) -> None:
+def test_earlier_refusal_and_its_reason_are_found(engine: Engine) -> None:
     thread = engine.create("x")
     thread.append("user", "clean up")
     assert before(thread, "rm -rf build") is None
@@ -101,14 +101,14 @@ def test_the_reason_of_an_earlier_refusal_is_found(engine: Engine) -> None:
     assert before(thread, "rm -rf dist") is None
 
 
-def test_the_newest_reason_counts(engine: Engine) -> None:
+def test_newest_reason_wins(engine: Engine) -> None:
     thread = engine.create("x")
     refuse(thread, "make x", "first")
     refuse(thread, "make x", "")
     assert before(thread, "make x") == ""
 
 
-def test_what_is_undone_or_deleted_was_never_refused(engine: Engine) -> None:
+def test_deleted_refusals_do_not_count(engine: Engine) -> None:
     """Only what stands in the history counts; restoring brings it back."""
     thread = engine.create("x")
     message = refuse(thread, "make x", "no")
@@ -118,7 +118,7 @@ def test_what_is_undone_or_deleted_was_never_refused(engine: Engine) -> None:
     assert before(thread, "make x") == "no"
 
 
-def test_a_rule_or_nobody_being_there_is_no_opinion(engine: Engine) -> None:
+def test_refusals_by_rule_or_policy_do_not_count(engine: Engine) -> None:
     """A person who comes later has not refused anything yet."""
     thread = engine.create("x")
     refuse(thread, "make x", "nobody is there", by="policy")
@@ -127,7 +127,7 @@ def test_a_rule_or_nobody_being_there_is_no_opinion(engine: Engine) -> None:
     assert [before(thread, f"make {n}") for n in "xyz"] == [None, None, "no"]
 
 
-def test_a_fork_shares_the_refusals_of_its_past(engine: Engine) -> None:
+def test_fork_shares_earlier_refusals(engine: Engine) -> None:
     thread = engine.create("x")
     refuse(thread, "make x", "no")
     fork = thread.fork()
@@ -139,7 +139,7 @@ def test_a_fork_shares_the_refusals_of_its_past(engine: Engine) -> None:
     )
 
 
-def test_ordinary_results_are_passed_over(engine: Engine) -> None:
+def test_ordinary_results_are_not_refusals(engine: Engine) -> None:
     """Results that only speak of refusing, and metadata of another shape, are no refusals."""
     thread = engine.create("x")
     odd: tuple[Json, ...] = (
@@ -154,7 +154,7 @@ def test_ordinary_results_are_passed_over(engine: Engine) -> None:
     assert before(thread, "make x") is None
 
 
-def test_a_long_history_is_not_read_as_a_whole(engine: Engine) -> None:
+def test_refusals_older_than_a_thousand_messages_are_forgotten(engine: Engine) -> None:
     """What was refused more than a thousand messages ago is forgotten."""
     thread = engine.create("x")
     refuse(thread, "make x", "long ago")
@@ -172,21 +172,21 @@ def test_a_long_history_is_not_read_as_a_whole(engine: Engine) -> None:
 # -- in words ----------------------------------------------------------------------------------------------------
 
 
-def test_the_model_reads_who_refused_and_why() -> None:
+def test_refusal_text_says_who_refused_and_why() -> None:
     text = refusal_text("run_command", "use make\nclean  instead")
     assert text.startswith("[run_command] The person refused this call.")
     assert "Reason: use make clean instead" in text
     assert "refused before" not in text
 
 
-def test_in_chinese_too() -> None:
+def test_refusal_text_in_chinese() -> None:
     text = refusal_text("run_command", "先备份", "上次说过了", language="zh-CN")
     assert text.startswith("[run_command] 用户拒绝了这次调用。")
     assert "理由：先备份" in text
     assert "上次说过了" in text
 
 
-def test_a_refusal_without_a_reason_and_one_by_a_rule() -> None:
+def test_refusal_text_without_a_reason_and_by_a_rule() -> None:
     assert "Reason" not in refusal_text("t", "")
     assert "person" not in refusal_text("t", "a rule forbids this: t", by="rule").splitlines()[0]
     assert "refused before" in refusal_text("t", "no", "")

@@ -81,7 +81,7 @@ def test_reading_on_finds_what_reading_everything_finds(
         assert read_on == _known(thread)
 
 
-def test_refusals_of_long_ago_fall_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_old_refusals_are_dropped_from_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The bound is on the messages behind a refusal, also where they come a few at a time."""
     monkeypatch.setattr(refusals, "_PAGE", 5)
     with backscroll.open(tmp_path / "a.db", background=False) as engine:

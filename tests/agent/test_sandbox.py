@@ -27,7 +27,7 @@ NONE = KernelSupport(0, namespaces=False, calls=False)
 
 @pytest.mark.parametrize("able", SYSTEMS)
 @pytest.mark.parametrize("network", ["allow", "deny"])
-def test_what_people_do_all_day_works(
+def test_everyday_commands_work_in_the_sandbox(
     able: KernelSupport, network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files, folders, moves, pipes, programs, git, temporary folders."""
@@ -56,7 +56,7 @@ rm -rf a
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
-def test_every_version_of_the_interface_holds_the_folders(
+def test_every_landlock_version_protects_the_folders(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Older kernels know fewer rights; what they know is held, and the network can be denied on all of them."""
@@ -70,7 +70,7 @@ def test_every_version_of_the_interface_holds_the_folders(
     assert at.others() == {"keep": "kept\n"}
 
 
-def test_rights_grow_with_the_interface() -> None:
+def test_each_landlock_version_includes_earlier_rights() -> None:
     """Every version knows what the one before it knew."""
     known = [kernel.rights(version) for version in range(1, 8)]
     assert all(a & b == a for a, b in pairwise(known))
@@ -79,7 +79,7 @@ def test_rights_grow_with_the_interface() -> None:
 
 
 @needs_landlock
-def test_read_only_writes_nothing(tmp_path: Path) -> None:
+def test_read_only_mode_writes_nothing(tmp_path: Path) -> None:
     """Not even the working folder."""
     at = yard(tmp_path, mode="read-only")
     done = at.run("cat own; echo x > own; touch new; rm -f own; echo gone > /dev/null && echo still")
@@ -90,7 +90,7 @@ def test_read_only_writes_nothing(tmp_path: Path) -> None:
 
 
 @needs_landlock
-def test_a_sandbox_that_cannot_be_entered_runs_nothing(tmp_path: Path) -> None:
+def test_nothing_runs_if_the_sandbox_cannot_be_entered(tmp_path: Path) -> None:
     """Fail closed: a plan that the kernel refuses ends the command before it began."""
     plan = {
         "interface": ABLE.interface,
@@ -117,7 +117,7 @@ def test_a_sandbox_that_cannot_be_entered_runs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "evil").exists()
 
 
-def test_a_sandbox_that_cannot_be_held_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_sandbox_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On other systems and old kernels asking for it is refused, with a way out."""
     assert sandbox_for(Settings(), tmp_path) is None
     only(monkeypatch, NONE)
@@ -130,7 +130,7 @@ def test_a_sandbox_that_cannot_be_held_is_an_error(tmp_path: Path, monkeypatch: 
         sandbox_for(Settings(agent_sandbox="workspace", agent_sandbox_network="deny"), tmp_path)
 
 
-def test_doctor_says_what_can_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_sandbox_support(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not there and not asked for is no fault; asked for and not there is one; what is not held is named."""
     wanted = Settings(agent_sandbox="workspace")
     only(monkeypatch, NONE)
@@ -146,7 +146,7 @@ def test_doctor_says_what_can_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "can be ended" in hint
 
 
-def test_settings_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_settings_are_validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words that are no choice, and folders that are none, are refused by name."""
     with pytest.raises(InvalidInput, match=r"agent\.sandbox "):
         load({"agent_sandbox": "jail"})
@@ -162,9 +162,7 @@ def test_settings_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             sandbox_for(replace(given, agent_sandbox_folders=wrong), tmp_path)
 
 
-def test_the_store_the_settings_and_keys_are_protected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store_settings_and_keys_are_protected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With everything that lies beside the store under its name."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "talk.db").touch()
@@ -176,7 +174,7 @@ def test_the_store_the_settings_and_keys_are_protected(
     assert sandboxes.default_store().parent in found
 
 
-def test_places_are_walked_around(tmp_path: Path) -> None:
+def test_walk_covers_everything_but_protected_paths(tmp_path: Path) -> None:
     """Everything but what is protected, in as few places as can be; links are left out."""
     for name in ("a/b/keys", "a/c/d", "e/f"):
         (tmp_path / name).mkdir(parents=True)
@@ -189,7 +187,7 @@ def test_places_are_walked_around(tmp_path: Path) -> None:
     assert around(top, [top]) == []
 
 
-def test_walking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walk_refuses_a_folder_with_too_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with more names than anybody waits for is an error with a hint, not a long wait."""
     monkeypatch.setattr("backscroll.agent.commands.sandbox_walk.MOST", 5)
     for number in range(6):
@@ -209,12 +207,12 @@ def test_walking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("1 failed, 3 passed", "deny", False),
     ],
 )
-def test_refusals_are_recognised(output: str, network: str, refused: bool, tmp_path: Path) -> None:
+def test_sandbox_refusals_are_recognised(output: str, network: str, refused: bool, tmp_path: Path) -> None:
     """By what programs say, in both languages."""
     assert Sandbox("workspace", network, tmp_path).is_refusal(output) is refused
 
 
-def test_places_for_writing_do_not_lie_in_each_other(tmp_path: Path) -> None:
+def test_writable_places_are_not_nested(tmp_path: Path) -> None:
     """A folder inside of another needs no rule (and no mount) of its own."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     made = Sandbox("workspace", "allow", tmp_path / "a" / "b", temporary=(tmp_path / "a", tmp_path / "none"))
@@ -223,7 +221,7 @@ def test_places_for_writing_do_not_lie_in_each_other(tmp_path: Path) -> None:
 
 
 @needs_landlock
-def test_a_plan_is_the_same_for_the_same_files(tmp_path: Path) -> None:
+def test_sandbox_plan_is_deterministic(tmp_path: Path) -> None:
     """Nothing in it depends on chance."""
     at = yard(tmp_path)
     paths = [path for path, _ in at.sandbox.plan(os.environ)["rules"] if path.startswith(str(tmp_path))]
@@ -232,7 +230,7 @@ def test_a_plan_is_the_same_for_the_same_files(tmp_path: Path) -> None:
     assert str(at.secret) not in paths
 
 
-def test_who_works_everywhere_still_writes_no_devices(tmp_path: Path) -> None:
+def test_root_as_working_folder_excludes_devices_and_protected_paths(tmp_path: Path) -> None:
     """With `/` as the working folder, disks, the kernel's own files and what is protected stay out."""
     able = replace(ABLE, namespaces=False)
     made = Sandbox("workspace", "allow", Path("/"), protected=(tmp_path,))
@@ -241,9 +239,7 @@ def test_who_works_everywhere_still_writes_no_devices(tmp_path: Path) -> None:
     assert not [p for p in written if p == "/" or p.startswith(("/dev", "/proc", "/sys", str(tmp_path)))]
 
 
-def test_a_link_put_among_the_services_covers_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_symlink_among_hidden_services_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command could otherwise take from the next ones what they need."""
     (tmp_path / "tmux-1").mkdir()
     (tmp_path / "tmux-2").symlink_to("/usr")

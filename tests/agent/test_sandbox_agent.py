@@ -24,7 +24,7 @@ def _no_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_landlock
-def test_only_the_person_lets_a_command_out(tmp_path: Path) -> None:
+def test_leaving_the_sandbox_needs_approval_even_if_all_is_allowed(tmp_path: Path) -> None:
     """With everything allowed, the sandbox still holds; the retry outside is asked about, and the record tells both apart."""
     line = f"echo x > {tmp_path / 'beside'}"
     answers = (
@@ -46,7 +46,7 @@ def test_only_the_person_lets_a_command_out(tmp_path: Path) -> None:
 
 
 @needs_landlock
-def test_a_refused_way_out_stays_refused(tmp_path: Path) -> None:
+def test_refused_outside_command_is_not_run(tmp_path: Path) -> None:
     """The reason reaches the model, and nothing is done."""
     line = f"touch {tmp_path / 'beside'}"
 
@@ -61,7 +61,7 @@ def test_a_refused_way_out_stays_refused(tmp_path: Path) -> None:
 
 
 @needs_landlock
-def test_a_command_of_the_persons_own_is_not_held(tmp_path: Path) -> None:
+def test_commands_of_the_person_run_outside_the_sandbox(tmp_path: Path) -> None:
     """The sandbox holds agents; who types a command means what they type."""
     with stage(tmp_path, settings=SANDBOX) as on:
         list(on.agent.command(f"touch {tmp_path / 'mine'}"))
@@ -70,7 +70,7 @@ def test_a_command_of_the_persons_own_is_not_held(tmp_path: Path) -> None:
 
 
 @needs_landlock
-def test_what_a_held_command_does_to_files_is_seen(tmp_path: Path) -> None:
+def test_file_changes_of_a_sandboxed_command_are_recorded(tmp_path: Path) -> None:
     """Snapshots are taken outside of the sandbox, around it."""
     answers = (call("run_command", command="echo new > new.txt && rm -f old.txt"), "done")
     (tmp_path / "work").mkdir()

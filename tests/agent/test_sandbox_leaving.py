@@ -25,7 +25,7 @@ def _repository(root: Path) -> None:
     (root / ".git" / "hooks" / "pre-push.sample").chmod(0o755)
 
 
-def test_what_git_does_all_day_is_nothing_to_tell(tmp_path: Path) -> None:
+def test_everyday_git_changes_are_not_reported(tmp_path: Path) -> None:
     """Branches, remotes, people's names, examples of hooks."""
     assert traps(tmp_path) == {}
     _repository(tmp_path)
@@ -51,7 +51,7 @@ def test_what_git_does_all_day_is_nothing_to_tell(tmp_path: Path) -> None:
         "[diff]\n\texternal = ./evil",
     ],
 )
-def test_settings_that_name_programs_are_told(setting: str, tmp_path: Path) -> None:
+def test_git_settings_that_name_programs_are_reported(setting: str, tmp_path: Path) -> None:
     """However they are written."""
     _repository(tmp_path)
     before = traps(tmp_path)
@@ -60,7 +60,7 @@ def test_settings_that_name_programs_are_told(setting: str, tmp_path: Path) -> N
     assert left_behind(before, traps(tmp_path)) == [".git/config"]
 
 
-def test_hooks_are_told_when_they_come_and_when_they_change(tmp_path: Path) -> None:
+def test_new_and_changed_git_hooks_are_reported(tmp_path: Path) -> None:
     """New, changed, a link; one that goes away is none."""
     _repository(tmp_path)
     hooks = tmp_path / ".git" / "hooks"
@@ -77,7 +77,7 @@ def test_hooks_are_told_when_they_come_and_when_they_change(tmp_path: Path) -> N
 
 
 @needs_landlock
-def test_the_person_is_told_in_the_line_of_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_line_names_git_hooks_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sandbox cannot hold it, so it is said."""
     monkeypatch.setenv("BACKSCROLL_AGENT_SANDBOX", "workspace")
     with bench(tmp_path) as at:

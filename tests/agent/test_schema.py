@@ -43,7 +43,7 @@ def shape(function: Callable[..., object]) -> Mapping[str, Any]:
     return signature_of(function).schema["properties"]
 
 
-def test_every_kind_of_hint_has_its_shape() -> None:
+def test_schema_of_every_kind_of_type_hint() -> None:
     def f(
         text: str,
         whole: int,
@@ -96,7 +96,7 @@ def test_defaults_make_parameters_optional() -> None:
     assert schema["properties"]["d"]["default"] == "red"
 
 
-def test_records_are_objects_with_named_entries() -> None:
+def test_dataclasses_and_typed_dicts_become_objects() -> None:
     def f(point: Point, options: Options) -> None: ...
 
     point, options = shape(f)["point"], shape(f)["options"]
@@ -106,7 +106,7 @@ def test_records_are_objects_with_named_entries() -> None:
     assert set(options["properties"]) == {"deep", "name"}
 
 
-def test_the_context_is_passed_in_and_not_part_of_the_schema() -> None:
+def test_context_parameter_is_not_part_of_the_schema() -> None:
     def f(here: ToolContext, a: str) -> None: ...
 
     read = signature_of(f)
@@ -114,7 +114,7 @@ def test_the_context_is_passed_in_and_not_part_of_the_schema() -> None:
     assert list(read.schema["properties"]) == ["a"]
 
 
-def test_values_come_back_as_what_the_hints_promise() -> None:
+def test_arguments_are_converted_to_their_type_hints() -> None:
     def f(
         colour: Colour,
         point: Point,
@@ -144,21 +144,21 @@ def test_values_come_back_as_what_the_hints_promise() -> None:
     }
 
 
-def test_a_parameter_without_type_is_refused_by_name() -> None:
+def test_parameter_without_a_type_is_refused_by_name() -> None:
     def f(good: str, bad) -> None: ...
 
     with pytest.raises(InvalidInput, match="'bad' has no type"):
         signature_of(f)
 
 
-def test_what_has_no_shape_in_json_is_refused_by_name() -> None:
+def test_parameter_with_a_non_json_type_is_refused_by_name() -> None:
     def f(strange: Callable[[], int]) -> None: ...
 
     with pytest.raises(InvalidInput, match="'strange' has a type that has no shape in JSON"):
         signature_of(f)
 
 
-def test_loose_parameters_are_refused() -> None:
+def test_variadic_parameters_are_refused() -> None:
     def f(*rest: str) -> None: ...
 
     with pytest.raises(InvalidInput, match="'rest' cannot be given by name"):
@@ -170,7 +170,7 @@ class Endless:
     inner: Endless
 
 
-def test_a_type_that_holds_itself_is_refused() -> None:
+def test_recursive_type_is_refused() -> None:
     def f(value: Endless) -> None: ...
 
     with pytest.raises(InvalidInput, match="holds itself"):

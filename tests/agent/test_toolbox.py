@@ -61,7 +61,7 @@ class Whole:
         return ToolOutput(f"did {arguments['x']}")
 
 
-def test_a_decorated_function_is_a_tool_and_still_a_function(at: Bench) -> None:
+def test_decorated_function_is_a_tool_and_stays_callable(at: Bench) -> None:
     at.toolbox.add(add)
     assert add(2, 3) == 5
     assert at.call("add", a="2").text == "3"
@@ -69,7 +69,7 @@ def test_a_decorated_function_is_a_tool_and_still_a_function(at: Bench) -> None:
     assert add.parameters["properties"]["a"]["description"] == "The first."
 
 
-def test_a_plain_function_and_classes_are_tools(at: Bench) -> None:
+def test_plain_functions_and_classes_become_tools(at: Bench) -> None:
     def shout(text: str) -> str:
         """Say it loudly."""
         return text.upper()
@@ -83,7 +83,7 @@ def test_a_plain_function_and_classes_are_tools(at: Bench) -> None:
     assert at.preview("whole", x=1).line == "do 1"
 
 
-def test_an_async_function_runs_to_its_end(at: Bench) -> None:
+def test_async_function_is_run_to_completion(at: Bench) -> None:
     @tool
     async def later(text: str) -> str:
         """Say it later."""
@@ -99,7 +99,7 @@ def test_an_async_function_runs_to_its_end(at: Bench) -> None:
     assert asyncio.run(inside()) == "also where a loop runs"
 
 
-def test_whatever_a_function_gives_becomes_text(at: Bench) -> None:
+def test_return_values_become_text(at: Bench) -> None:
     @dataclass
     class Row:
         name: str
@@ -116,7 +116,7 @@ def test_whatever_a_function_gives_becomes_text(at: Bench) -> None:
     assert at.call("give", which="bytes").text == "\ufffd\ufffd"
 
 
-def test_the_preview_of_a_function_names_its_arguments(at: Bench) -> None:
+def test_default_preview_names_the_arguments(at: Bench) -> None:
     at.toolbox.add(add)
     assert at.preview("add", a=2).line == "add(a=2, b=1)"
 
@@ -138,13 +138,13 @@ def test_the_preview_of_a_function_names_its_arguments(at: Bench) -> None:
         ("preview", lambda: None, "preview does not take"),
     ],
 )
-def test_an_ill_formed_tool_is_refused_with_what_is_missing(field: str, value: Any, said: str) -> None:
+def test_invalid_tool_is_refused_with_the_reason(field: str, value: Any, said: str) -> None:
     wrong = type("Wrong", (Whole,), {field: value})
     with pytest.raises(InvalidInput, match=said):
         Toolbox([wrong()])
 
 
-def test_everything_that_is_missing_is_said_at_once() -> None:
+def test_error_lists_everything_a_tool_lacks() -> None:
     class Empty:
         parameters = None
 
@@ -157,7 +157,7 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
     )
 
 
-def test_a_function_without_docstring_or_hints_is_refused() -> None:
+def test_function_without_docstring_or_hints_is_refused() -> None:
     def mute(text: str) -> str:
         return text
 
@@ -171,24 +171,24 @@ def test_a_function_without_docstring_or_hints_is_refused() -> None:
         Toolbox([loose])
 
 
-def test_what_is_no_tool_at_all_is_refused() -> None:
+def test_value_that_is_not_a_tool_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is not a tool"):
         Toolbox([3])  # type: ignore[list-item]
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
+def test_duplicate_tool_name_is_refused() -> None:
     with pytest.raises(Conflict, match="duplicate tool name 'add'"):
         Toolbox([add, add])
 
 
-def test_an_unknown_name_is_answered_with_near_ones() -> None:
+def test_unknown_tool_name_suggests_similar_ones() -> None:
     with pytest.raises(NotFound) as caught:
         Toolbox([add, Whole()]).get("hole")
     assert "whole" in caught.value.hint
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_list_for_a_wire_is_the_same_every_time(wire: Any) -> None:
+def test_tool_specs_are_identical_every_time(wire: Any) -> None:
     """It stands at the very front of every prompt: one changed byte and nothing is cached."""
     first = json.dumps(Toolbox(standard_tools(Path())).specs(wire))
     assert first == json.dumps(Toolbox(standard_tools(Path())).specs(wire))
@@ -201,7 +201,7 @@ def test_the_list_for_a_wire_is_the_same_every_time(wire: Any) -> None:
     assert "additionalProperties" not in first
 
 
-def test_our_own_tools_keep_the_contract_and_are_described_in_full() -> None:
+def test_built_in_tools_and_their_parameters_are_described() -> None:
     """Every one says what it is for, and every parameter says what it means."""
     for each in Toolbox(standard_tools(Path())):
         assert len(each.description) > 60, each.name

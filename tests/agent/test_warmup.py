@@ -16,7 +16,7 @@ from backscroll.llm.providers import Provider, client_for
 from backscroll.testing import Line, Scenario, ScriptedServer
 
 
-def test_nothing_is_written_and_nobody_is_asked(tmp_path: Path):
+def test_warmup_writes_nothing_and_sends_no_request(tmp_path: Path):
     """The log is the same before and after, though files changed meanwhile, and the service hears nothing."""
     root = tmp_path / "work"
     root.mkdir()
@@ -38,7 +38,7 @@ def test_nothing_is_written_and_nobody_is_asked(tmp_path: Path):
             assert [f.path for c in agent.workroom.changes() for f in c.files] == ["by_hand.txt"]  # type: ignore[union-attr]
 
 
-def test_trouble_is_kept_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_failing_warmup_step_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A step that fails does not keep the next ones from being done."""
     done: list[str] = []
     with backscroll.open(tmp_path / "a.db", workspace_snapshots=False) as engine:
@@ -56,7 +56,7 @@ def test_trouble_is_kept_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytes
     assert done == ["recall"]
 
 
-def test_it_is_over_when_it_is_closed(tmp_path: Path):
+def test_closed_warmup_does_not_start_again(tmp_path: Path):
     """After `close` nothing is at work any more, and nothing begins again."""
     with backscroll.open(tmp_path / "a.db") as engine, Agent(engine.create("t"), root=tmp_path) as agent:
         warming = AgentWarmup(agent)
@@ -69,7 +69,7 @@ def test_it_is_over_when_it_is_closed(tmp_path: Path):
     assert warming.trouble == []
 
 
-def test_nothing_is_loaded_ahead_where_nothing_is_to_be_done_in_the_background(tmp_path: Path):
+def test_warmup_is_off_without_background_work(tmp_path: Path):
     """The setting `background` switches this off too."""
     with (
         backscroll.open(tmp_path / "a.db", background=False) as engine,
@@ -82,7 +82,7 @@ def test_nothing_is_loaded_ahead_where_nothing_is_to_be_done_in_the_background(t
 
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
-def test_the_wire_is_the_one_of_the_client(kind: str):
+def test_warmup_uses_the_wire_of_the_client(kind: str):
     """What is rehearsed is spelled for the wire on which it will be sent."""
     provider = Provider("here", kind=kind, base_url="http://127.0.0.1:9/v1", model="m")  # type: ignore[arg-type]
     client = client_for(provider, {})
@@ -92,7 +92,7 @@ def test_the_wire_is_the_one_of_the_client(kind: str):
 
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
-def test_a_first_answer_loads_no_large_package_any_more(tmp_path: Path, kind: str):
+def test_first_answer_after_warmup_loads_no_large_package(tmp_path: Path, kind: str):
     """In a fresh process: after warming, talking to a service loads nothing of the SDKs, of numpy or of the tokenizers."""
     code = """
 import sys

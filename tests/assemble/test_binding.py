@@ -126,14 +126,14 @@ def test_changes_that_make_thinking_invalid(after: Sent, where: str, invalid: st
     assert found(after) == (where, invalid)
 
 
-def test_a_tail_that_is_gone_next_time() -> None:
+def test_removing_a_trailing_block_invalidates_later_thinking() -> None:
     """A text block that rode on the newest message and is not sent again: what was thought after it is invalid."""
     before = sent([user("go", "recalled: a.txt")])
     after = sent([user("go"), reply(thought("one"), "done"), user("more")])
     assert found(after, [before]) == ("messages[1].content[0]", "messages[1].content[0]")
 
 
-def test_thinking_between_the_calls_of_one_reply() -> None:
+def test_thinking_between_calls_is_bound_to_earlier_blocks() -> None:
     """Two thoughts in a reply: the second is bound to what the reply said before it."""
     asked = sent([user("go")])
     both = [
@@ -148,7 +148,7 @@ def test_thinking_between_the_calls_of_one_reply() -> None:
     assert [flaw.where for flaw in first] == ["messages[1].content[1]"]
 
 
-def test_a_deferred_tool_counts_from_its_first_mention() -> None:
+def test_deferred_tool_binds_thinking_after_its_first_mention() -> None:
     """What was thought before it was pointed to stays valid; what was thought after depends on what it is."""
     later = {"name": "later", "input_schema": {}, "defer_loading": True}
     pointed = {
@@ -167,7 +167,7 @@ def test_a_deferred_tool_counts_from_its_first_mention() -> None:
     )
 
 
-def test_pictures_count_by_their_bytes() -> None:
+def test_images_are_compared_by_their_bytes() -> None:
     """The same bytes under another address are the same; an address with other bytes is not."""
     bytes_of = {"https://a/1.png": b"one", "https://b/2.png": b"one", "https://c/3.png": b"two"}
 
@@ -191,7 +191,7 @@ def test_pictures_count_by_their_bytes() -> None:
     )  # nothing is known of the bytes
 
 
-def test_which_models_bind() -> None:
+def test_models_that_bind_thinking() -> None:
     """By family and version; older ones and other vendors do not, unless told so."""
     for name in (
         "claude-fable-5-1",
@@ -226,14 +226,14 @@ def test_which_models_bind() -> None:
         (["a", "b"], ["a"], "messages[1]"),
     ],
 )
-def test_growth_on_the_wires_of_openai(before: list[str], after: list[str], where: str | None) -> None:
+def test_growth_on_the_openai_wires(before: list[str], after: list[str], where: str | None) -> None:
     """V11: the newest message may go on, everything else stays."""
     one, two = ([{"role": "user", "content": words} for words in side] for side in (before, after))
     flaws = check_growth(Sent(one, "openai-chat"), Sent(two, "openai-chat"))
     assert [(f.rule.id, f.where) for f in flaws] == ([] if where is None else [("V11", where)])
 
 
-def test_growth_on_the_wire_of_anthropic() -> None:
+def test_growth_on_the_anthropic_wire() -> None:
     """Blocks may follow in the newest message; system text and tools stay."""
     assert check_growth(sent(FIRST), sent(THIRD)) == []
     grown = [*FIRST[:2], user(result("c1"), "hint", "more")]

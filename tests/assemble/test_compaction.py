@@ -72,7 +72,7 @@ def test_damage_is_named_or_harmless(compaction: Compaction, data: st.DataObject
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 3, {}, {"shape": 99}])
-def test_what_is_no_compaction_is_refused(body: object) -> None:
+def test_body_that_is_not_a_compaction_is_refused(body: object) -> None:
     """Bodies of another shape are not guessed at."""
     with pytest.raises(InvalidInput, match="cannot be read"):
         Compaction.from_json(body)

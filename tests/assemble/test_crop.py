@@ -58,55 +58,55 @@ def cropped(plan: str, direction: Direction, amount: int) -> list[int]:
     return [m.id.seq for m in cut.messages]
 
 
-def test_from_the_top_system_messages_stay() -> None:
+def test_crop_from_the_top_keeps_system_messages() -> None:
     assert cropped("suaua", Direction.TOP, 2) == [2, 3]
 
 
-def test_a_call_goes_with_its_results() -> None:
+def test_crop_keeps_a_call_with_its_results() -> None:
     assert cropped("ucaua", Direction.TOP, 3) == [1, 2, 3]
     with pytest.raises(InvalidInput, match="part a tool call") as caught:
         cropped("ucaua", Direction.TOP, 2)
     assert "1 or 3" in caught.value.hint
 
 
-def test_parallel_calls_go_together() -> None:
+def test_crop_keeps_parallel_calls_together() -> None:
     with pytest.raises(InvalidInput) as caught:
         cropped("duau", Direction.TOP, 2)
     assert caught.value.hint.endswith(": 3")
 
 
-def test_pins_and_open_calls_are_passed_over() -> None:
+def test_crop_skips_pins_and_open_calls() -> None:
     assert cropped("upoaua", Direction.TOP, 2) == [1, 4]
 
 
-def test_from_the_bottom_it_stops_at_the_latest_user_message() -> None:
+def test_crop_from_the_bottom_stops_at_the_latest_user_message() -> None:
     assert cropped("uauaca", Direction.BOTTOM, 3) == [5, 6, 7]
     with pytest.raises(InvalidInput, match="4 may go"):
         cropped("uauaca", Direction.BOTTOM, 5)
 
 
-def test_from_the_top_the_latest_user_message_is_passed_over() -> None:
+def test_crop_from_the_top_skips_the_latest_user_message() -> None:
     assert cropped("uaucca", Direction.TOP, 4) == [1, 2, 4, 5]
 
 
-def test_where_nothing_may_go_it_is_said() -> None:
+def test_crop_of_nothing_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="nothing may be cropped"):
         cropped("su", Direction.TOP, 1)
 
 
 @pytest.mark.parametrize("amount", [0, -3, 1.5, "4", True, None])
-def test_an_amount_is_a_whole_number_of_one_or_more(amount: object) -> None:
+def test_crop_amount_is_a_positive_integer(amount: object) -> None:
     with pytest.raises(InvalidInput):
         checked_amount(amount)
 
 
-def test_a_direction_is_top_or_bottom() -> None:
+def test_crop_direction_is_top_or_bottom() -> None:
     assert checked_direction("top") is Direction.TOP
     with pytest.raises(InvalidInput, match="sideways"):
         checked_direction("sideways")
 
 
-def test_a_range_must_not_part_a_call_from_its_result() -> None:
+def test_cut_range_keeps_a_call_with_its_result() -> None:
     units = list(units_of(talk("ucaua")))
     assert [m.id.seq for m in cut_range(units, Ref(THREAD, 2), Ref(THREAD, 4), None).messages] == [2, 3, 4]
     with pytest.raises(InvalidInput, match="part a tool call"):

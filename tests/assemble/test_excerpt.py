@@ -44,7 +44,7 @@ def test_an_excerpt_is_bounded_the_same_and_names_the_whole(
         assert made.startswith(head[: max(1, limit // 40)])
 
 
-def test_lines_that_speak_of_errors_are_shown_wherever_they_stand() -> None:
+def test_excerpt_shows_error_lines_anywhere() -> None:
     lines = [f"step {n} went well" for n in range(20_000)]
     lines[9_000] = "E   AssertionError: 3 != 4"
     lines[12_345] = "编译失败：找不到文件"
@@ -58,7 +58,7 @@ def test_lines_that_speak_of_errors_are_shown_wherever_they_stand() -> None:
     )
 
 
-def test_what_is_shown_grows_with_the_window() -> None:
+def test_excerpt_size_grows_with_the_window() -> None:
     sizes = [shown_bytes(window) for window in (4_000, 8_000, 32_000, 128_000, 200_000, 1_000_000, 10**9)]
     assert sizes == sorted(sizes)
     assert sizes[0] == 32_000  # more than such a window holds
@@ -71,7 +71,7 @@ def _message(*parts: Any, pinned: bool = False, metadata: Any = None) -> Message
     return Message(ref, role, ref, Content(tuple(parts), metadata=metadata or {}), "", pinned=pinned)
 
 
-def test_pictures_and_pins_and_small_results_are_left_as_they_are() -> None:
+def test_images_pins_and_small_results_are_not_excerpted() -> None:
     picture = Media("image/png", data=b"x" * 100_000)
     big = ToolResult("c", (Text("y" * 50_000), picture), False, "t")
     shown = shown_parts(_message(big), 10_000)[0]
@@ -88,7 +88,7 @@ def test_pictures_and_pins_and_small_results_are_left_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("metadata", [{"act": 5}, {"act": {"cut_calls": "x"}}, {"act": {"cut": "yes"}}])
-def test_metadata_from_elsewhere_is_no_reason_to_stumble(metadata: Any) -> None:
+def test_unknown_metadata_is_ignored(metadata: Any) -> None:
     message = _message(ToolCall("x", "t", "y" * 1000), metadata=metadata)
     assert shown_parts(message, 100) is message.parts
 
@@ -97,9 +97,7 @@ def test_metadata_from_elsewhere_is_no_reason_to_stumble(metadata: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_command_that_prints_a_megabyte_is_shown_in_part_at_once_and_the_same_later(
-    tmp_path: Path, kind: str
-) -> None:
+def test_megabyte_output_is_excerpted_at_once_and_stays_the_same(tmp_path: Path, kind: str) -> None:
     answers = (call("run_command", command="seq 1 200000"), call("list_files"), "done", "again")
     with stage(tmp_path, *answers, kind=kind, rules=Rules("all"), budget=None) as on:
         assert on.end("count").end == "answered"
@@ -130,7 +128,7 @@ def _result_in(asked: Any) -> str:
     return str(text[begin : text.index("]]", end) + 2])
 
 
-def test_results_from_elsewhere_and_from_long_ago_are_shown_in_part_too(tmp_path: Path) -> None:
+def test_imported_and_old_results_are_excerpted(tmp_path: Path) -> None:
     """Not only the newest step, and not only what our own tools gave: whatever a prompt shows for the first time."""
     giant = "\n".join(f"row {n}" for n in range(60_000))
     with backscroll.open(tmp_path / "s.db", background=False) as engine:

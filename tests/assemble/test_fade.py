@@ -28,17 +28,17 @@ from tests.assemble.long_histories import count, message, ref, units
         ("plain words, nothing else. Don't worry: it's fine", []),
     ],
 )
-def test_specific_strings(text: str, wanted: list[str]) -> None:
+def test_specific_strings_are_found(text: str, wanted: list[str]) -> None:
     """Paths, names of code, addresses, numbers, names and quotations are found, in both languages; plain words are not."""
     assert strings_in_text(text) == set(wanted)
 
 
-def test_a_long_run_of_capitals_is_gone_through_once() -> None:
+def test_long_run_of_capitals_is_scanned_in_linear_time() -> None:
     """Whoever began anew at every capital would never come to the end of this."""
     assert strings_in_text("F" * 300_000 + " and Mira Vale") == {"Mira Vale"}
 
 
-def test_what_was_spoken_of_lately_is_worth_more() -> None:
+def test_recently_used_strings_are_worth_more() -> None:
     """Use by the dialogue and recency raise the worth; age and mere listing in a result lower it."""
     told = StringUse(ref(1), 10, -1.7, told=1)
     said = StringUse(ref(1), 10, -1.7, words=1, told=1)
@@ -47,7 +47,7 @@ def test_what_was_spoken_of_lately_is_worth_more() -> None:
     assert worth(often, 60) < worth(often, 12)
 
 
-def test_the_table_names_only_what_strings_and_lines_look_like() -> None:
+def test_weights_are_numbers_by_feature_name() -> None:
     """The weights are data: numbers under names of features."""
     table = weights()
     assert all(isinstance(v, float) for v in (*table.string.values(), *table.line.values()))
@@ -66,7 +66,7 @@ def session() -> list[Message]:
     ]
 
 
-def test_the_row_that_was_talked_about_is_kept() -> None:
+def test_discussed_rows_of_a_long_result_are_kept() -> None:
     """Of a fresh result that is too long, the rows stay that have to do with what was talked about."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     _, result = trail.seen[1].leaves
@@ -78,7 +78,7 @@ def test_the_row_that_was_talked_about_is_kept() -> None:
     assert len(numbers) < 40
 
 
-def test_what_is_shown_already_is_not_chosen_again() -> None:
+def test_strings_already_shown_are_not_chosen() -> None:
     """Neither as a note nor as a piece."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     shown = {"user_017", "629-XQ"}
@@ -86,14 +86,14 @@ def test_what_is_shown_already_is_not_chosen_again() -> None:
     assert not shown & set(kept.notes)
 
 
-def test_what_faded_before_does_not_come_back() -> None:
+def test_pieces_dropped_by_a_compaction_do_not_return() -> None:
     """Only the pieces that an earlier compaction left may be kept by the next."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     kept = PieceSelector(trail, set(), set()).choose([RetentionUnit(trail.seen[1], {ref(3): {4, 5}})], 500, 0)
     assert {n for ranges in kept.keeps.values() for a, b in ranges for n in range(a, b)} <= {4, 5}
 
 
-def test_notes_keep_to_their_room_and_hold_nothing_twice() -> None:
+def test_notes_fit_their_budget_without_repeats() -> None:
     """As many strings as fit; one that a longer one contains is left out."""
     trail = Trail(Meter(count), Slots()).extend(
         units([message(1, "user", Text("open src/app/main_page.py and main_page.py and x_1 y_22"))])

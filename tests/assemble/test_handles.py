@@ -51,7 +51,7 @@ def test_words_of_the_conversation_stay(text: str, level: Level) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_sentences_about_handles_go(language: str) -> None:
+def test_sentences_about_handles_are_removed(language: str) -> None:
     """Giant results, crops, summaries of the far past, operations: each in both languages."""
     giant = Message(
         HOME,
@@ -83,7 +83,7 @@ def test_sentences_about_handles_go(language: str) -> None:
         assert not any(word in left for word in ("names", "in full", "expand", "原文", "展开"))
 
 
-def test_arguments_that_were_cut() -> None:
+def test_handle_of_a_cut_argument_is_removed() -> None:
     """The handle in place of what was cut goes; one that the model wrote itself stays."""
     call = ToolCall("c", "expand", {"cut": f"abc… {handle_of(HOME)}", "handle": OTHER})
     shown = without_handles(Block("assistant", (call,), Section.RECENT, Level.DIGEST, (HOME,), HOME)).parts[0]
@@ -101,7 +101,7 @@ def test_arguments_that_were_cut() -> None:
         ({"type": "web_search"}, False),
     ],
 )
-def test_which_tools_open_handles(tool: dict[str, Json], opens: bool) -> None:
+def test_tools_that_open_handles_are_recognised(tool: dict[str, Json], opens: bool) -> None:
     """By its name, on every wire."""
     assert offers_expand([tool]) is opens
     assert offers_expand([]) is False

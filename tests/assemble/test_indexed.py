@@ -73,7 +73,7 @@ def test_notes_are_chosen_from_the_index() -> None:
     assert PieceSelector(trail, shown, set()).choose(sources, 100, 80).notes == ()
 
 
-def test_a_string_among_few_is_worth_more_than_one_among_many() -> None:
+def test_string_in_a_short_result_is_worth_more_than_in_a_listing() -> None:
     """Of two results that were read once, the one with three names tells more about each than a listing of hundreds."""
     letters = "abcdefghijklmnopqr"
     listing = "\n".join(f"src/part_{one}{two}.py" for one in letters for two in letters)
@@ -91,7 +91,7 @@ def test_a_string_among_few_is_worth_more_than_one_among_many() -> None:
     assert worth(trail.uses["src/parse_header.py"], now) > worth(trail.uses["src/part_ag.py"], now)
 
 
-def test_parts_of_compound_strings() -> None:
+def test_parts_of_compound_strings_are_found() -> None:
     """What a path or a dotted name shows anyway needs no note of its own."""
     found = parts_of_strings(["src/app/main.py", "agent.TokenUsage", "two words.here"])
     assert {"main.py", "app/main.py", "src/app", "TokenUsage", "agent", "app"} <= found

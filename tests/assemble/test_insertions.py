@@ -54,7 +54,7 @@ LOOP = (
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("section", [Section.RECALLED, Section.GRAPH])
-def test_quoted_words_are_the_result_of_a_call(wire: Wire, section: Section) -> None:
+def test_quoted_text_is_sent_as_a_tool_result(wire: Wire, section: Section) -> None:
     """Behind the words of the user, where tools are offered; the model answers after the result."""
     text = json.dumps(sent(wire, ASKED, quoted(section=section)).messages[1:])
     assert len(re.findall(rf'"{TOOL}"', text)) == 1
@@ -64,7 +64,7 @@ def test_quoted_words_are_the_result_of_a_call(wire: Wire, section: Section) -> 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_without_tools_quoted_words_are_framed(wire: Wire) -> None:
+def test_quoted_text_is_framed_without_tools(wire: Wire) -> None:
     """A call cannot stand where no tools are offered; the words are never the developer's."""
     out = sent(wire, ASKED, quoted(), tools=False)
     text = json.dumps(out.messages)
@@ -77,7 +77,7 @@ def test_without_tools_quoted_words_are_framed(wire: Wire) -> None:
     assert found[1] == found[2]
 
 
-def test_where_a_call_of_ours_would_be_doubtful() -> None:
+def test_quoted_text_is_framed_where_a_call_is_unsafe() -> None:
     """Inside a loop of calls, behind a reply, and on models that may be asked to think in the old way: a framed text."""
     for blocks in (LOOP, (ASKED, block("assistant", "ok")), ()):
         for model in (BINDING, "claude-opus-4-8", None):
@@ -94,7 +94,7 @@ def test_where_a_call_of_ours_would_be_doubtful() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_id_follows_from_the_block(wire: Wire) -> None:
+def test_call_id_is_derived_from_the_block(wire: Wire) -> None:
     """The same for the same block, another for another; a block that is placed twice gets two."""
 
     def ids(*blocks: Block) -> list[str]:
@@ -120,13 +120,13 @@ def test_no_text_closes_its_own_frame(words: str, section: Section) -> None:
         words = framed
 
 
-def test_our_own_words_are_not_framed() -> None:
+def test_own_text_is_not_framed() -> None:
     for section in (Section.TASK, Section.OPERATIONS, Section.MEMORY):
         assert words_of_insertion(task("plain", section)) == "plain"
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_memory_is_an_insertion_once_the_conversation_has_begun(wire: Wire) -> None:
+def test_memory_after_the_first_message_is_an_insertion(wire: Wire) -> None:
     """In front it is what it was; behind, our own words; a pinned message stays the message that it is."""
     memory = task("likes tea", Section.MEMORY)
     front = sent(wire, memory, ASKED)
@@ -139,7 +139,7 @@ def test_memory_is_an_insertion_once_the_conversation_has_begun(wire: Wire) -> N
     assert sent(wire, ASKED, pinned).inserted == ()
 
 
-def test_system_messages_in_the_middle() -> None:
+def test_insertions_as_mid_conversation_system_messages() -> None:
     """Asked for, and on models that take them: behind the user's message, one for neighbours; quoted words never."""
     out = sent(ANTHROPIC, ASKED, quoted(), task("one"), task("two"), insertions="system")
     assert [m["role"] for m in out.messages] == ["user", "assistant", "user", "system"]
@@ -150,7 +150,7 @@ def test_system_messages_in_the_middle() -> None:
     assert [m["role"] for m in after.messages] == ["user", "assistant", "user"]
 
 
-def test_the_user_speaks_again_behind_a_system_message() -> None:
+def test_user_message_after_a_system_insertion_gets_a_placeholder_reply() -> None:
     """No reply came: a short one stands between, because the wire refuses the user right behind a system message."""
     out = sent(ANTHROPIC, ASKED, task("one"), block("user", "hello?"), insertions="system")
     assert [m["role"] for m in out.messages] == ["user", "system", "assistant", "user"]

@@ -31,13 +31,13 @@ def test_the_high_mark_follows_the_price_model() -> None:
     assert marks(12_000, 800.0, 10_000, PRICES).high == int(MUST * 12_000)
 
 
-def test_dearer_reading_compacts_earlier() -> None:
+def test_higher_cache_read_price_compacts_earlier() -> None:
     """Where a cached token costs more, keeping it is worth less."""
     assert marks(10**6, 800.0, 10_000, Prices(read=0.5)).high < marks(10**6, 800.0, 10_000, PRICES).high
     assert marks(10**6, 800.0, 10_000, Prices(read=0.0)).high == int(MUST * 10**6)
 
 
-def test_a_users_marks_win() -> None:
+def test_configured_watermarks_take_precedence() -> None:
     """Shares of the budget from the settings are taken as they are."""
     found = marks(10_000, 800.0, 3_000, PRICES, Settings(high=0.7, low=0.2))
     assert (found.high, found.low) == (7000, 2000)
@@ -56,7 +56,7 @@ def test_a_users_marks_win() -> None:
         (4_700, 10**6, None),  # too little to take away
     ],
 )
-def test_why_to_compact(tokens: int, idle: float, reason: str | None) -> None:
+def test_reasons_to_compact(tokens: int, idle: float, reason: str | None) -> None:
     """Near the limit it must, beyond the high mark it pays, after the cache went cold it is free; else not."""
     found = decide(tokens, 10_000, 100.0, 4_000, PRICES, idle_seconds=idle, settings=Settings(high=0.85))
     assert found == reason

@@ -118,7 +118,7 @@ def test_compactions_follow_each_other(history: list[Message], later: list[Messa
     assert set(orphans(spoken(blocks))) <= set(orphans([(m.role, m.parts) for m in grown]))
 
 
-def test_a_long_session_comes_down_to_its_target() -> None:
+def test_long_session_is_compacted_to_its_target() -> None:
     """Steps become lines with what is likely to be needed, and the newest steps stay as they are."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=6000)
@@ -129,7 +129,7 @@ def test_a_long_session_comes_down_to_its_target() -> None:
     assert made.notes or made.keeps
 
 
-def test_an_unchanged_front_is_not_written_anew() -> None:
+def test_second_compaction_leaves_condensed_blocks_unchanged() -> None:
     """The second compaction leaves what the first condensed as it stands, so that a cache still holds it."""
     eye, history = lens(), session(30)
     first = compact(units(history), None, eye, target=6000)
@@ -142,7 +142,7 @@ def test_an_unchanged_front_is_not_written_anew() -> None:
     assert same >= 3  # system, task, condensed steps
 
 
-def test_what_was_kept_is_found_in_the_view_to_the_letter() -> None:
+def test_kept_pieces_appear_verbatim_in_the_view() -> None:
     """Pieces that a compaction keeps stand in the prompt exactly as they were said."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=6000)
@@ -157,7 +157,7 @@ def test_what_was_kept_is_found_in_the_view_to_the_letter() -> None:
                 assert slot.pieces[first - slot.first].rstrip("\n") in text
 
 
-def test_every_condensed_step_names_its_handle() -> None:
+def test_condensed_steps_name_their_handle() -> None:
     """Whatever is hidden can be asked for again."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=9000)
@@ -168,7 +168,7 @@ def test_every_condensed_step_names_its_handle() -> None:
             assert f"[bs:{unit.id.seq}-{unit.last.seq}]" in text
 
 
-def test_a_learned_weight_keeps_more_of_its_like() -> None:
+def test_boosted_results_keep_more_pieces() -> None:
     """What was asked for again after earlier compactions is kept rather than the rest."""
     mine, eye = units(session(40)), lens()
     wanted = mine[6].messages[1].revision
@@ -180,7 +180,7 @@ def test_a_learned_weight_keeps_more_of_its_like() -> None:
     assert kept[1] > kept[0]
 
 
-def test_a_giant_fresh_result_is_cut_and_nothing_else_moves() -> None:
+def test_giant_fresh_result_is_trimmed_and_nothing_else_changes() -> None:
     """What stands before it is untouched, its reply keeps its reasoning and its call, and its handle stands."""
     history = session(3)
     number = len(history) + 1
@@ -203,7 +203,7 @@ def test_a_giant_fresh_result_is_cut_and_nothing_else_moves() -> None:
     assert giant.split("\n")[0] in str(result.content)
 
 
-def test_a_picture_that_was_just_made_is_not_cut() -> None:
+def test_fresh_result_with_an_image_is_not_trimmed() -> None:
     """A fresh result with an image stays whole."""
     content = (Text("x y z " * 3000), Media("image/png", blob="0" * 64))
     history = [
@@ -215,13 +215,13 @@ def test_a_picture_that_was_just_made_is_not_cut() -> None:
     assert trim(mine, None, eye, cap=500, trail=Trail(eye.meter, eye.slots).extend(mine)) is None
 
 
-def test_nothing_to_compact() -> None:
+def test_compact_leaves_short_histories_alone() -> None:
     """An empty history and one that is small enough are left alone."""
     assert compact([], None, lens(), target=100) is None
     assert compact(units([message(1, "user", Text("hi"))]), None, lens(), target=100) is None
 
 
-def test_units_that_are_gone_have_a_start_behind_them() -> None:
+def test_compaction_names_the_first_remaining_unit() -> None:
     """Where the oldest are gone the compaction names the first unit that is shown by itself."""
     history = [message(1, "system", Text("Rules."))]
     for n in range(200):
@@ -238,7 +238,7 @@ def test_units_that_are_gone_have_a_start_behind_them() -> None:
     assert spoken(view(later, made, eye)) == spoken(view(mine, made, eye))
 
 
-def test_a_message_that_is_no_longer_live_leaves_no_notes() -> None:
+def test_notes_of_dead_revisions_are_not_shown() -> None:
     """Notes whose revision was deleted or replaced are not shown; others are."""
     mine, eye = units(session(4)), lens()
     notes = (CompactionNote("order_77", ref(4), mine[3].id), CompactionNote("发票 2041", ref(6), mine[3].id))
@@ -252,7 +252,7 @@ def test_a_message_that_is_no_longer_live_leaves_no_notes() -> None:
     assert "Notes" not in text({ref(4), ref(6)})
 
 
-def test_kept_pieces_say_nothing_about_other_words() -> None:
+def test_kept_ranges_do_not_apply_to_an_edited_message() -> None:
     """Ranges hang on the revision: once a message is edited, nothing of it is shown by the ranges of its old words."""
     history = session(40)
     mine, eye = units(history), lens()
@@ -266,7 +266,7 @@ def test_kept_pieces_say_nothing_about_other_words() -> None:
     assert "SECRET\nSECRET" not in "\n".join(b.text for b in view(again, made, eye))
 
 
-def test_notes_from_before_the_window_are_carried_on() -> None:
+def test_notes_from_before_the_window_are_carried_over() -> None:
     """When everything is chosen anew, notes whose text is not among the units any more stay, unless their source is dead."""
     eye, gone = lens(), ref(90_001)
     mine = units(session(30))

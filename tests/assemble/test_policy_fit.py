@@ -53,7 +53,7 @@ def test_below_the_minimum_the_error_names_it(history: list[Message]) -> None:
     assert caught.value.hint
 
 
-def test_a_giant_result_is_cut_in_the_middle_and_names_its_handle() -> None:
+def test_giant_result_is_cut_in_the_middle_with_its_handle() -> None:
     """Beginning and end stay, the rest is one handle away, and small neighbours stay whole."""
     giant = "\n".join(f"row {i}" for i in range(5000))
     history = [
@@ -94,7 +94,7 @@ def test_the_newest_step_is_there_with_all_of_its_results(sizes: list[int], past
     assert told == {call.id for call in calls}
 
 
-def test_what_had_to_go_is_named_in_a_line() -> None:
+def test_omitted_messages_are_named_in_one_line() -> None:
     """Where the oldest are left out, one line says by which handle they are found."""
     history = [message(n, "user" if n % 2 else "assistant", Text("words " * 40)) for n in range(1, 42)]
     mine = units(history)
@@ -105,7 +105,7 @@ def test_what_had_to_go_is_named_in_a_line() -> None:
     assert fitted[-1].message == history[-1].id
 
 
-def test_reasoning_goes_before_words_do() -> None:
+def test_reasoning_is_dropped_before_text() -> None:
     """A block that has to shrink loses a model's thinking first, and calls stay calls."""
     parts = (Reasoning("think " * 200), Text("I edit."), ToolCall("a", "edit", {"text": "x" * 3000}))
     block = Block("assistant", parts, Section.RECENT, tokens=METER.parts(parts))

@@ -84,7 +84,7 @@ def test_a_receipt_comes_back_as_it_was(
     assert receipt_from_bytes(made.to_bytes()).to_bytes() == made.to_bytes()
 
 
-def test_what_a_later_version_adds_is_passed_over() -> None:
+def test_unknown_receipt_fields_are_ignored() -> None:
     """A receipt that was kept by a newer program can still be read."""
     raw = json.loads(receipt("ab").to_bytes())
     assert receipt_from_bytes(json.dumps({**raw, "mood": "sunny"}).encode()) == receipt("ab")
@@ -101,7 +101,7 @@ def test_what_a_later_version_adds_is_passed_over() -> None:
         {"repairs": None},
     ],
 )
-def test_a_damaged_receipt_is_said_to_be_one(damage: dict[str, Any]) -> None:
+def test_damaged_receipt_is_reported(damage: dict[str, Any]) -> None:
     raw = json.loads(receipt("ab").to_bytes())
     with pytest.raises(StoreCorrupt, match="receipt is damaged") as caught:
         receipt_from_bytes(json.dumps({**raw, **damage}).encode())
@@ -109,14 +109,14 @@ def test_a_damaged_receipt_is_said_to_be_one(damage: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("missing", ["budget", "items", "money", "wire"])
-def test_a_receipt_with_a_hole_is_damaged(missing: str) -> None:
+def test_receipt_with_a_missing_field_is_damaged(missing: str) -> None:
     raw = json.loads(receipt("ab").to_bytes())
     del raw[missing]
     with pytest.raises(StoreCorrupt):
         receipt_from_bytes(json.dumps(raw).encode())
 
 
-def test_no_words_of_the_conversation_are_in_it() -> None:
+def test_receipt_contains_no_message_text() -> None:
     """Handles, counts and hashes only: a receipt may be kept after the words are forgotten."""
     made = receipt(items=(item_of(block("the password is hunter2")),))
     assert b"hunter2" not in made.to_bytes()
@@ -126,14 +126,14 @@ def test_no_words_of_the_conversation_are_in_it() -> None:
 # -- figures -----------------------------------------------------------------------------------------------------
 
 
-def test_the_total_counts_tools_messages_and_the_answer() -> None:
+def test_receipt_total_counts_tools_messages_and_reserve() -> None:
     made = receipt("ab")
     assert (made.total, made.room, made.usage) == (350, 650, 0.35)
     assert receipt("ab", budget=0).usage == 1.0
     assert made.to_json()["total"] == 350
 
 
-def test_sections_stand_in_the_order_of_the_prompt() -> None:
+def test_receipt_sections_follow_the_order_of_the_prompt() -> None:
     """Tools first, the answer last, what is empty not at all."""
     items = (item("a", "recent", 5), item("b", "system", 7), item("c", "recent", 1), item("d", "graph", 0))
     assert list(receipt(items=items).sections().items()) == [
@@ -153,7 +153,7 @@ def test_sections_stand_in_the_order_of_the_prompt() -> None:
         (FULL, ("the context window is full",)),
     ],
 )
-def test_the_window_monitor_warns_in_time(usage: float, said: tuple[str, ...]) -> None:
+def test_warnings_as_the_window_fills(usage: float, said: tuple[str, ...]) -> None:
     assert warnings_for(usage) == said
     assert warnings_for(usage, ["first"]) == ("first", *said)
 
@@ -161,7 +161,7 @@ def test_the_window_monitor_warns_in_time(usage: float, said: tuple[str, ...]) -
 # -- items -------------------------------------------------------------------------------------------------------
 
 
-def test_an_item_names_what_it_stands_for() -> None:
+def test_receipt_item_names_its_handle() -> None:
     """A message by its own number, a condensed run from its first to its last, our own words by nothing."""
     run = (Ref(THREAD, 9), Ref(THREAD, 4), Ref(THREAD, 6))
     assert item_of(block()).handle == "[bs:5]"
@@ -171,7 +171,7 @@ def test_an_item_names_what_it_stands_for() -> None:
     assert item_of(block(level=Level.DIGEST)).level == "digest"
 
 
-def test_a_mark_is_the_same_for_the_same_bytes_only() -> None:
+def test_item_mark_depends_on_content_only() -> None:
     """Where something stands and why does not change its mark; what it says and who says it does."""
     assert mark_of(block(section_free := "x")) == mark_of(block("x", reason="other", tokens=99))
     assert mark_of(block(section_free)) != mark_of(block("y"))
@@ -189,7 +189,7 @@ def test_the_same_prefix_is_the_longest_one(one: str, other: str) -> None:
     assert same == min(len(one), len(other)) or one[same] != other[same]
 
 
-def test_what_the_last_prompt_began_with_is_cached() -> None:
+def test_shared_prefix_counts_as_cached() -> None:
     """Up to the first difference; what was added to the prompt before is sent again, and cached like everything else."""
     before = receipt(items=(item("a"), item("b"), item("t", "operations")))
     marked, tokens = with_cached([item("a"), item("b"), item("t", "operations"), item("c")], before)

@@ -12,16 +12,16 @@ WEATHER = "the weather was nice in June"
 TASK = "please mend the parser in parser.py so that empty input works"
 
 
-def test_what_shares_the_words_of_the_task_is_relevant() -> None:
+def test_shared_words_make_a_text_relevant() -> None:
     assert relevance(TASK, [PARSER]) > 0.4
     assert relevance(TASK, [PARSER]) > 2 * relevance(TASK, [WEATHER])
 
 
-def test_the_same_words_are_all_there_is() -> None:
+def test_identical_text_has_relevance_one() -> None:
     assert relevance(TASK, [TASK]) == 1.0
 
 
-def test_nothing_has_to_do_with_nothing() -> None:
+def test_empty_texts_have_no_relevance() -> None:
     """No task, no texts, only punctuation: no relevance, and no error."""
     assert relevance("", [PARSER]) == 0.0
     assert relevance(TASK, []) == 0.0
@@ -29,18 +29,18 @@ def test_nothing_has_to_do_with_nothing() -> None:
     assert relevance(TASK, ["", "  "]) == 0.0
 
 
-def test_chinese_is_read_word_by_word() -> None:
+def test_chinese_text_is_segmented() -> None:
     """Words without spaces between them are found all the same."""
     task = "把座钟的秘密写出来"
     assert relevance(task, ["墙上的老座钟敲了一下，这是它的秘密"]) > relevance(task, ["外婆家的柿子树结果了"])
 
 
-def test_names_and_numbers_count_more_than_other_words() -> None:
+def test_names_and_numbers_weigh_more_than_other_words() -> None:
     task = "deploy port 8443 tomorrow"
     assert relevance(task, ["it listens on 8443"]) > relevance(task, ["we meet tomorrow"])
 
 
-def test_forms_of_a_word_are_the_same_word() -> None:
+def test_word_forms_match() -> None:
     assert relevance("fix the parsers", ["a parser was fixed"]) > 0.4
 
 

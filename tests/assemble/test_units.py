@@ -30,27 +30,27 @@ def cut(*messages: Message) -> list[list[int]]:
     return [[m.id.seq for m in unit.messages] for unit in units_of(messages)]
 
 
-def test_a_reply_keeps_its_results() -> None:
+def test_reply_and_its_results_are_one_unit() -> None:
     assert cut(said(1, "user"), call(2, "a"), result(3, "a"), said(4, "assistant")) == [[1], [2, 3], [4]]
 
 
-def test_parallel_calls_in_replies_of_their_own_are_one_unit() -> None:
+def test_parallel_calls_in_separate_replies_are_one_unit() -> None:
     messages = (call(1, "a"), call(2, "b"), result(3, "a"), result(4, "b"), said(5, "assistant"))
     assert cut(*messages) == [[1, 2, 3, 4], [5]]
     assert next(units_of(messages)).unanswered == ()
 
 
-def test_words_between_a_call_and_its_result_belong_to_it() -> None:
+def test_messages_between_a_call_and_its_result_join_the_unit() -> None:
     assert cut(call(1, "a"), said(2, "assistant"), result(3, "a"), said(4, "assistant")) == [[1, 2, 3], [4]]
 
 
-def test_a_call_that_is_never_answered_stands_alone() -> None:
+def test_unanswered_call_is_its_own_unit() -> None:
     found = list(units_of([call(1, "a"), said(2, "assistant"), call(3, "b"), result(4, "b")]))
     assert [[m.id.seq for m in u.messages] for u in found] == [[1], [2], [3, 4]]
     assert found[0].unanswered == ("a",)
 
 
-def test_the_user_ends_every_unit() -> None:
+def test_user_message_ends_the_unit() -> None:
     assert cut(call(1, "a"), said(2, "user"), result(3, "a")) == [[1], [2], [3]]
 
 

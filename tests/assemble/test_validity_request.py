@@ -45,12 +45,12 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": 
         ({"custom_id": "1", "params": {"model": "claude-haiku-4-5", "messages": [USER]}}, "anthropic"),
     ],
 )
-def test_the_wire_is_told_by_what_is_there(value: Any, wire: str) -> None:
+def test_wire_is_recognised_from_the_request(value: Any, wire: str) -> None:
     assert request_of(value).wire == wire
     assert request_of(value, "anthropic").wire == "anthropic"
 
 
-def test_a_mended_request_keeps_its_other_fields() -> None:
+def test_repaired_request_keeps_its_other_fields() -> None:
     """Only the prompt changes; a batch entry keeps what stands around the body."""
     body = {
         "model": "gpt-5",
@@ -65,7 +65,7 @@ def test_a_mended_request_keeps_its_other_fields() -> None:
     }
 
 
-def test_a_right_request_stays_as_it_is() -> None:
+def test_valid_request_is_unchanged() -> None:
     """A plain text as input stays a text."""
     for body in (
         {"model": "gpt-5", "input": "hi"},
@@ -77,7 +77,7 @@ def test_a_right_request_stays_as_it_is() -> None:
         assert found.with_prompt(found.repair_prompt()) == body
 
 
-def test_system_and_options_are_mended_with_it() -> None:
+def test_system_and_options_are_repaired_too() -> None:
     """An empty system prompt goes, a leading system message joins it, an option that does not fit is left out."""
     empty = request_of({"system": " ", "messages": [USER]})
     assert empty.with_prompt(empty.repair_prompt()) == {"messages": [USER]}
@@ -93,14 +93,14 @@ def test_system_and_options_are_mended_with_it() -> None:
     }
 
 
-def test_whole_requests_say_which_tools_they_send() -> None:
+def test_only_whole_requests_state_their_tools() -> None:
     """A request without tools sends none, whether it names its model or not; a mere list of messages does not say."""
     assert request_of({"model": "m", "messages": [USER]}).tools == []
     assert request_of({"messages": [USER]}).tools == []
     assert request_of([USER]).tools is None
 
 
-def test_something_else_is_refused() -> None:
+def test_value_without_a_prompt_is_refused() -> None:
     for value in (3, {}, {"contents": []}, {"messages": "hi"}):
         with pytest.raises(FormatError, match="no prompt"):
             request_of(value)
@@ -121,12 +121,12 @@ def test_something_else_is_refused() -> None:
         (None, None),
     ],
 )
-def test_versions_of_claude(name: str | None, version: tuple[int, int] | None) -> None:
+def test_claude_versions_are_parsed(name: str | None, version: tuple[int, int] | None) -> None:
     """As providers and routers spell them; a date is no version."""
     assert models.claude(name) == version
 
 
-def test_other_vendors_are_told_by_their_names() -> None:
+def test_other_vendors_are_recognised_by_model_name() -> None:
     assert models.gpt("openai/gpt-5.6-mini") == (5, 6)
     assert models.gpt("gpt-4o") == (4, 0)
     assert models.gpt("not-gpt-5") is None

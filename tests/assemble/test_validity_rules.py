@@ -228,7 +228,7 @@ ALONGSIDE = {
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.rule}-{case.wire}-{json.dumps(case.broken)[:40]}"
 )
-def test_a_broken_rule_is_named_and_mended(case: Case) -> None:
+def test_broken_rule_is_named_and_repaired(case: Case) -> None:
     """`check` names this rule and no other, `repair` gives the expected prompt, and a judge of its own agrees."""
     found = {flaw.rule.id for flaw in check(case.broken, case.wire, **case.more)}
     assert case.rule in found
@@ -265,7 +265,7 @@ RIGHT: list[tuple[str, list[Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("wire", "messages", "more"), RIGHT)
-def test_what_is_right_is_left_alone(wire: Wire, messages: list[Any], more: dict[str, Any]) -> None:
+def test_valid_prompt_is_left_alone(wire: Wire, messages: list[Any], more: dict[str, Any]) -> None:
     """No rule is named for a prompt that a service takes, and repair hands back the very same messages."""
     assert check(messages, wire, **more) == []
     done = repair(messages, wire, **more)
@@ -277,7 +277,7 @@ def test_what_is_right_is_left_alone(wire: Wire, messages: list[Any], more: dict
     ("clear_at", "betas"),
     [("next_user_message", []), ("tomorrow", ["mid-conversation-system-clear-at-2026-08-21"])],
 )
-def test_a_system_message_that_cannot_be_cleared_stays(clear_at: str, betas: list[str]) -> None:
+def test_unsupported_clear_at_is_dropped_and_the_message_kept(clear_at: str, betas: list[str]) -> None:
     """A17: the field is left out, the message is not."""
     messages = [user(), {"role": "system", "content": [text("rule")], "clear_at": clear_at}]
     more: dict[str, Any] = {"model": "claude-opus-5-5", "options": {"betas": betas}}
@@ -312,7 +312,7 @@ def test_every_rule_is_tested_here() -> None:
     assert all(rule.wire in ("", *WIRES) and rule.explanation and rule.hint for rule in rules().values())
 
 
-def test_the_page_tells_every_rule() -> None:
+def test_documentation_lists_every_rule() -> None:
     """The documentation has each rule with its title and its explanation, as the table has it."""
     page = (Path(__file__).parents[2] / "docs" / "validity.md").read_text(encoding="utf-8")
     assert [r.id for r in rules().values() if f"| {r.id} | {r.title} | {r.explanation} |" not in page] == []
@@ -321,7 +321,7 @@ def test_the_page_tells_every_rule() -> None:
 # -- details of repair -----------------------------------------------------------------------------------------
 
 
-def test_new_ids_come_from_the_old_ones() -> None:
+def test_repaired_ids_are_derived_from_the_old_ones() -> None:
     """V5: the same prompt gives the same ids at any time, call and result agree, and ids stay apart."""
     prompt = [user(), reply([use("a b"), use("a/b")]), user([result("a b", "1"), result("a/b", "2")])]
     one, two = repair(prompt, "anthropic"), repair(prompt, "anthropic")
@@ -331,14 +331,14 @@ def test_new_ids_come_from_the_old_ones() -> None:
     assert [r["tool_use_id"] for r in one.messages[2]["content"]] == [first["id"], second["id"]]
 
 
-def test_thinking_in_the_last_turn_stays_to_the_byte() -> None:
+def test_repair_keeps_signed_thinking_unchanged() -> None:
     """A7: thinking with its signature is the same object after a repair that had to mend something else."""
     thought = thinks("老实说 …")
     done = repair([user(), reply([thought, text(" "), use()]), user([result()])], "anthropic")
     assert done.messages[1]["content"][0] is thought
 
 
-def test_thinking_is_not_asked_for_in_the_middle_of_a_loop() -> None:
+def test_thinking_cannot_be_enabled_mid_loop() -> None:
     """A7: a running loop that was begun without thinking goes on without it; the next turn may think again."""
     more = {
         "options": {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 9},
@@ -353,7 +353,7 @@ def test_thinking_is_not_asked_for_in_the_middle_of_a_loop() -> None:
     assert check(loop, "anthropic") == []
 
 
-def test_a_doubled_result_becomes_text() -> None:
+def test_duplicate_result_becomes_text() -> None:
     """V1: of two results for one call the first stays, and the words of the other are kept."""
     done = repair([asks("c1"), tool("c1", "one"), tool("c1", "two")], "openai-chat").messages
     assert done[1] == tool("c1", "one")
@@ -403,13 +403,13 @@ def test_leading_system_messages_join_the_system_prompt() -> None:
     assert done.messages == [user()]
 
 
-def test_instructions_are_not_handed_on() -> None:
+def test_previous_response_without_instructions_is_flagged() -> None:
     """R6: without instructions beside a previous response, the sender is told; repair cannot know them."""
     flaws = check([user()], RESPONSES, options={"previous_response_id": "resp_1"})
     assert [(flaw.rule.id, flaw.where) for flaw in flaws] == [("R6", "instructions")]
 
 
-def test_changes_say_what_was_done_and_where() -> None:
+def test_changes_name_rule_place_and_repair() -> None:
     """Each change names its rule, the place in the given list, what was wrong and what was done."""
     done = repair([user(), asks("c1"), user("")], "openai-chat")
     assert [(c.rule.id, c.where) for c in done.changes] == [
@@ -420,7 +420,7 @@ def test_changes_say_what_was_done_and_where() -> None:
     assert done.origins == [(0,), (1,), ()]
 
 
-def test_bad_arguments_get_a_clear_error() -> None:
+def test_invalid_arguments_get_a_clear_error() -> None:
     """Unknown wires, a value that is not a list, and values that are not JSON are refused with a hint."""
     with pytest.raises(InvalidInput, match="unknown wire"):
         check([], "telegraph")  # type: ignore[arg-type]
@@ -436,7 +436,7 @@ def test_bad_arguments_get_a_clear_error() -> None:
         check([user(deep)], "openai-chat")
 
 
-def test_a_text_is_a_prompt_on_the_responses_wire() -> None:
+def test_string_is_a_prompt_on_the_responses_wire() -> None:
     """`input` may be a string; on the other wires it becomes the user's message."""
     assert check("hi", RESPONSES) == []
     assert repair("hi", RESPONSES).messages == [user()]
@@ -453,7 +453,7 @@ def ids(flaws: list[Any]) -> list[str]:
 STEP = [user("a"), asks("c1", "c2"), tool("c1"), tool("c2"), reply(), user("b")]
 
 
-def test_crops_keep_what_has_to_stay() -> None:
+def test_crop_must_keep_system_text_and_latest_request() -> None:
     """V8: system text and the latest request of the user survive, whatever else goes."""
     whole = Sent([{"role": "system", "content": "s"}, *STEP], "openai-chat")
     assert check_crop(whole, Sent([whole.messages[0], STEP[-1]], "openai-chat")) == []
@@ -463,7 +463,7 @@ def test_crops_keep_what_has_to_stay() -> None:
     assert ids(check_crop(before, Sent([user()], "anthropic"))) == ["V8"]
 
 
-def test_crops_cut_between_turns() -> None:
+def test_crop_must_not_split_calls_from_results() -> None:
     """V2, V3: parallel calls stay together, and no cut parts a call from its result."""
     whole = Sent(STEP, "openai-chat")
     assert "V2" in ids(check_crop(whole, Sent([asks("c1"), tool("c1"), user("b")], "openai-chat")))
@@ -473,7 +473,7 @@ def test_crops_cut_between_turns() -> None:
     assert ids(check_crop(Sent(items, "openai-responses"), Sent(cut, "openai-responses"))) == ["V2"]
 
 
-def test_crops_do_not_cut_a_thinking_loop() -> None:
+def test_crop_must_not_split_a_thinking_loop() -> None:
     """V3, A7: the running loop keeps all of its thinking as it was, or loses all of it."""
     loop = [
         user(),
@@ -490,14 +490,14 @@ def test_crops_do_not_cut_a_thinking_loop() -> None:
     assert "A7" in ids(check_crop(whole, Sent(changed, "anthropic")))
 
 
-def test_a_crop_that_does_not_shrink_is_told() -> None:
+def test_crop_that_does_not_shrink_is_flagged() -> None:
     """V10: as many tokens as before is not a crop."""
     whole = Sent(STEP, "openai-chat")
     assert ids(check_crop(whole, whole, sizes=(100, 100))) == ["V10"]
     assert check_crop(whole, whole, sizes=(100, 99)) == []
 
 
-def test_items_keep_order_and_compactions() -> None:
+def test_crop_must_keep_item_order_and_the_newest_compaction() -> None:
     """R3, R7: surviving items stand as they stood, and nothing behind the newest compaction goes."""
     items = [user("a"), reply("b"), {"type": "compaction", "encrypted_content": "x"}, user("c")]
     whole = Sent(items, "openai-responses")
@@ -506,7 +506,7 @@ def test_items_keep_order_and_compactions() -> None:
     assert ids(check_crop(whole, Sent([items[1], items[0], *items[2:]], "openai-responses"))) == ["R3"]
 
 
-def test_what_voids_the_cache() -> None:
+def test_changes_that_invalidate_the_cache() -> None:
     """C4, A12: tools, model, system, thinking; a mark that only moved is no change."""
     one = Sent(
         [user([text("a", **MARK)])],
@@ -533,7 +533,7 @@ def test_what_voids_the_cache() -> None:
     assert ids(check_change(Sent([], "openai-chat", tools=[{"a": 1}]), Sent([], "openai-chat"))) == ["C4"]
 
 
-def test_marks_are_near_enough() -> None:
+def test_cache_marks_must_be_within_twenty_blocks() -> None:
     """A11: more than twenty blocks after the last mark the cache is not found any more."""
     one = Sent([user([text("a", **MARK)])], "anthropic")
     near = Sent([user([text("a"), *[text("x")] * 19, text("b", **MARK)])], "anthropic")
@@ -542,14 +542,14 @@ def test_marks_are_near_enough() -> None:
     assert ids(check_change(one, far)) == ["A11"]
 
 
-def test_forks_for_a_summary_reuse_the_prefix() -> None:
+def test_summary_fork_must_reuse_the_prefix() -> None:
     """A13: same system, tools and model, or everything is paid for again."""
     main = Sent([user()], "anthropic", "s", [{"name": "ls"}], "m")
     assert check_fork(main, Sent([user(), user("sum up")], "anthropic", "s", [{"name": "ls"}], "m")) == []
     assert ids(check_fork(main, Sent([user("sum up")], "anthropic", "s", [], "m"))) == ["A13"]
 
 
-def test_everything_counts() -> None:
+def test_budget_counts_tools_system_and_reserve() -> None:
     """V9, R8: tools, system and reserve count, and only asking for truncation helps."""
     assert check_budget(100, messages=60, system=20, tools=10, reserve=10) == []
     assert ids(check_budget(100, messages=60, system=20, tools=10, reserve=11)) == ["V9"]
@@ -557,7 +557,7 @@ def test_everything_counts() -> None:
     assert check_budget(100, messages=101, truncation="auto") == []
 
 
-def test_the_services_own_compaction() -> None:
+def test_shape_of_a_service_side_compaction() -> None:
     """R9: user messages, then one compaction."""
     compaction = {"type": "compaction", "encrypted_content": "x"}
     assert check_compacted([user("a"), user("b"), compaction]) == []
@@ -565,7 +565,7 @@ def test_the_services_own_compaction() -> None:
     assert ids(check_compacted([compaction, user("a")])) == ["R9"]
 
 
-def test_sizes_are_read_as_each_vendor_means_them() -> None:
+def test_prompt_size_is_read_per_wire() -> None:
     """A15: three figures add up on one wire; on the others the cached part is inside."""
     usage = {"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20}
     assert prompt_size(usage, "anthropic") == 125

@@ -44,7 +44,7 @@ def test_without_a_compaction_everything_is_verbatim(history: list[Message]) -> 
     assert {b.section for b in blocks} <= {Section.SYSTEM, Section.RECENT}
 
 
-def test_a_digest_keeps_words_and_calls_and_puts_results_in_a_line() -> None:
+def test_digest_keeps_text_and_calls_and_shortens_results() -> None:
     """Words whole, long arguments cut, the result as one line with its handle; thinking goes."""
     mine = units(dialogue())
     made = Compaction(upto=ref(8), levels={ref(3): Level.DIGEST, ref(5): Level.DIGEST})
@@ -60,7 +60,7 @@ def test_a_digest_keeps_words_and_calls_and_puts_results_in_a_line() -> None:
     assert blocks[ref(4)].tokens < 30
 
 
-def test_a_digest_with_kept_lines_shows_them() -> None:
+def test_digest_shows_kept_lines() -> None:
     """The lines that were chosen stand to the letter, with gaps and the handle."""
     made = Compaction(upto=ref(8), levels={ref(3): Level.DIGEST}, keeps={ref(4): ((0, 1), (30, 32))})
     (result,) = next(b for b in view(units(dialogue()), made, lens()) if b.message == ref(4)).parts
@@ -69,7 +69,7 @@ def test_a_digest_with_kept_lines_shows_them() -> None:
     )
 
 
-def test_gists_that_follow_each_other_are_one_block() -> None:
+def test_adjacent_gists_are_one_block() -> None:
     """Steps as lines with handles, an explanation before the first, notes behind the last; no call, no result."""
     mine = units(dialogue())
     made = Compaction(
@@ -93,7 +93,7 @@ def test_gists_that_follow_each_other_are_one_block() -> None:
     assert set(blocks[2].sources) == {ref(n) for n in (2, 3, 4, 5, 6, 7)}
 
 
-def test_a_cut_keeps_what_an_earlier_compaction_wrote_apart() -> None:
+def test_gists_are_not_joined_across_a_cut() -> None:
     """Blocks are not joined across the place where an earlier compaction ended."""
     levels = dict.fromkeys((ref(3), ref(5), ref(7)), Level.GIST)
     blocks = view(units(dialogue()), Compaction(upto=ref(8), levels=levels, cuts=(ref(5),)), lens())
@@ -102,7 +102,7 @@ def test_a_cut_keeps_what_an_earlier_compaction_wrote_apart() -> None:
     assert CONDENSED not in blocks[3].text
 
 
-def test_what_is_gone_is_not_shown_and_what_is_protected_is() -> None:
+def test_only_protected_messages_are_shown_before_the_start() -> None:
     """Before `start` only system messages, pins, waiting calls and the latest user message are left."""
     history = dialogue()
     made = Compaction(
@@ -126,14 +126,14 @@ def test_what_is_gone_is_not_shown_and_what_is_protected_is() -> None:
     assert [b.message for b in view(units(waiting), made, lens())] == [ref(1), ref(2), ref(3)]
 
 
-def test_the_latest_user_message_is_shown_even_where_an_older_one_has_become_it() -> None:
+def test_older_user_message_is_verbatim_once_it_is_the_latest() -> None:
     """When the newest question is deleted the one before it is verbatim again."""
     made = Compaction(upto=ref(8), levels={ref(2): Level.GIST})
     blocks = view(units(dialogue()[:-1]), made, lens())
     assert ("user", (Text("Mend it."),)) in spoken(blocks)
 
 
-def test_notes_stand_where_their_unit_was_though_it_is_deleted() -> None:
+def test_notes_survive_deletion_of_the_unit_they_precede() -> None:
     """Notes are not lost with the unit before which they stood."""
     made = Compaction(
         upto=ref(8), levels={ref(3): Level.GIST}, notes=(CompactionNote("k_1", ref(4), ref(5)),)
@@ -142,7 +142,7 @@ def test_notes_stand_where_their_unit_was_though_it_is_deleted() -> None:
     assert "Notes from earlier: k_1" in view(units(rest), made, lens())[2].text
 
 
-def test_a_message_that_was_inserted_later_is_verbatim() -> None:
+def test_message_inserted_after_the_compaction_is_verbatim() -> None:
     """The compaction did not look at it."""
     history = dialogue()
     inserted = [*history[:2], message(40, "user", Text("By the way.")), *history[2:]]
@@ -150,7 +150,7 @@ def test_a_message_that_was_inserted_later_is_verbatim() -> None:
     assert ("user", (Text("By the way."),)) in spoken(view(units(inserted), made, lens()))
 
 
-def test_reasons_for_protection() -> None:
+def test_protected_units_give_a_reason() -> None:
     """Each protected unit says why."""
     history = [*dialogue(), message(9, "assistant", ToolCall("z", "ask", {}))]
     assert find_protected_units(units(history)) == {ref(1): "system", ref(8): "latest", ref(9): "unanswered"}

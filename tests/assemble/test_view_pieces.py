@@ -43,13 +43,13 @@ def test_what_is_kept_stands_to_the_letter(text: str, numbers: set[int]) -> None
         at = found + len(piece)
 
 
-def test_numbers_as_ranges() -> None:
+def test_merge_ranges_joins_neighbours() -> None:
     """Neighbours become one range."""
     assert merge_ranges([1, 2, 3, 7, 9, 10]) == ((1, 4), (7, 8), (9, 11))
     assert merge_ranges([]) == ()
 
 
-def test_all_that_has_words_is_numbered_in_one_walk() -> None:
+def test_pieces_are_numbered_across_text_arguments_and_results() -> None:
     """Words, then string arguments in order, then results; numbers and gaps between them are left out."""
     call = ToolCall("c", "edit", {"path": "a.py", "n": 3, "edits": [{"old": "x\ny", "new": "z"}]})
     slots = slots_of(message(1, "assistant", Text("one\ntwo"), call))
@@ -63,7 +63,7 @@ def test_all_that_has_words_is_numbered_in_one_walk() -> None:
     assert (result.kind, result.pieces) == ("result", ("好\n", "的"))
 
 
-def test_arguments_are_shortened_in_their_own_shape() -> None:
+def test_shortened_arguments_keep_their_type() -> None:
     """A value stays a value, a string of JSON stays a string of JSON, and what is no JSON becomes JSON that says so."""
     long = "line of code that goes on and on\n" * 20
     for arguments in (
@@ -79,7 +79,7 @@ def test_arguments_are_shortened_in_their_own_shape() -> None:
     assert str(shorten_arguments(broken, slots_of(message(1, "assistant", broken)), ())).startswith('{"cut":')
 
 
-def test_kept_lines_of_an_argument_stand_in_it() -> None:
+def test_shortened_argument_shows_its_kept_lines() -> None:
     """Of a long argument the chosen lines are left."""
     value = "\n".join(f"line number {i} of the new file" for i in range(50))
     call = ToolCall("c", "write", {"text": value})

@@ -59,7 +59,7 @@ STEP = [
 # -- each wire -------------------------------------------------------------------------------------------------
 
 
-def test_chat_spells_a_step() -> None:
+def test_chat_wire_renders_a_step() -> None:
     """System messages, calls with JSON text, a tool message per result, no thinking."""
     assert render(STEP, CHAT).messages == [
         {"role": "system", "content": "Be brief."},
@@ -77,7 +77,7 @@ def test_chat_spells_a_step() -> None:
     ]
 
 
-def test_responses_spells_a_step() -> None:
+def test_responses_wire_renders_a_step() -> None:
     """Instructions apart, items in the order of the parts, reasoning only where it is sealed and the model the same."""
     sealed = Reasoning("hm", extra={"codex": {"id": "rs_1", "summary": [], "encrypted_content": "x"}})
     blocks = [replace(b, parts=(sealed, *b.parts[1:])) if b.role == "assistant" else b for b in STEP]
@@ -100,7 +100,7 @@ def test_responses_spells_a_step() -> None:
     ]
 
 
-def test_anthropic_spells_a_step() -> None:
+def test_anthropic_wire_renders_a_step() -> None:
     """System on top, signed thinking first, all results in the next user message, failures told."""
     out = render(STEP, ANTHROPIC, same_model=True)
     assert out.system == [{"type": "text", "text": "Be brief."}]
@@ -128,7 +128,7 @@ def test_anthropic_spells_a_step() -> None:
     assert out.system_origins == (0,)
 
 
-def test_proofs_are_asked_for_block_by_block() -> None:
+def test_same_model_is_decided_per_block() -> None:
     """A callable decides for each block whose thinking may be sent back; another vendor's signature never is."""
     blocks = [
         block("user", "a"),
@@ -144,7 +144,7 @@ def test_proofs_are_asked_for_block_by_block() -> None:
     assert "three" not in said
 
 
-def test_pictures_and_files() -> None:
+def test_images_and_files_are_rendered_per_wire() -> None:
     """Bytes are fetched by their hash, addresses stay addresses, a text file is read, the rest is named."""
     blobs = {"h1": PNG, "h2": b"%PDF-1", "h3": "第一行".encode()}
     parts = [
@@ -175,7 +175,7 @@ def test_pictures_and_files() -> None:
     assert anthropic[0]["source"] == {"type": "base64", "media_type": "image/png", "data": data}
 
 
-def test_arguments_become_objects() -> None:
+def test_arguments_that_are_not_objects_are_wrapped() -> None:
     """Arguments that are no JSON object, as some tools have them, are wrapped, on every wire alike."""
     blocks = [
         block("user", "go"),
@@ -190,7 +190,7 @@ def test_arguments_become_objects() -> None:
     assert render(blocks, ANTHROPIC).messages[1]["content"][0]["input"] == {"arguments": "*** Begin"}
 
 
-def test_a_system_block_in_the_middle() -> None:
+def test_system_block_in_the_middle_is_rendered_per_wire() -> None:
     """Chat and Responses have a role for it; on Anthropic's wire it is a marked text, and the top level stays as it was."""
     blocks = [
         block("system", "one"),
@@ -217,7 +217,7 @@ def test_a_system_block_in_the_middle() -> None:
     assert out.messages[-1]["content"][0]["text"] == "<system>\ntwo\n</system>"
 
 
-def test_the_reply_never_has_the_last_word_on_anthropic() -> None:
+def test_anthropic_prompt_does_not_end_with_a_reply() -> None:
     """The user asks to go on, unless the model is known to go on by itself."""
     blocks = [block("user", "a"), block("assistant", "b")]
     assert render(blocks, ANTHROPIC).messages[-1]["role"] == "user"
@@ -225,13 +225,13 @@ def test_the_reply_never_has_the_last_word_on_anthropic() -> None:
     assert render(blocks, ANTHROPIC, model="claude-3-5-sonnet").messages[-1]["role"] == "assistant"
 
 
-def test_without_tools_calls_are_told_in_words() -> None:
+def test_calls_become_text_without_tools() -> None:
     """A3: an empty list of tools leaves no tool block; an unknown one leaves them all."""
     assert "tool_use" not in json.dumps(render(STEP, ANTHROPIC, tools=[]).messages)
     assert "tool_use" in json.dumps(render(STEP, ANTHROPIC).messages)
 
 
-def test_an_unknown_wire_is_refused() -> None:
+def test_unknown_wire_is_refused() -> None:
     with pytest.raises(InvalidInput, match="unknown wire"):
         render(STEP, "morse")
 
@@ -240,7 +240,7 @@ def test_an_unknown_wire_is_refused() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_insertions_follow_what_was_said(wire: Wire) -> None:
+def test_insertions_follow_user_text(wire: Wire) -> None:
     """Each by itself, behind the words that it was placed at; nothing before them is touched."""
     blocks = [block("user", "a"), block("assistant", "b"), block("user", "c")]
     bare, out = render(blocks, wire), render([*blocks, inserted("task 1"), inserted("task 2")], wire)
@@ -259,7 +259,7 @@ def test_insertions_follow_what_was_said(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_insertions_follow_results(wire: Wire) -> None:
+def test_insertions_follow_tool_results(wire: Wire) -> None:
     """A2: behind the results; where results are messages, it is a message of its own."""
     bare, out = render(STEP, wire), render([*STEP, inserted("ops")], wire)
     if wire == ANTHROPIC:
@@ -270,7 +270,7 @@ def test_insertions_follow_results(wire: Wire) -> None:
     judge(out.messages, wire, out.system)
 
 
-def test_models_of_openai_get_insertions_from_the_developer() -> None:
+def test_openai_models_get_developer_insertions() -> None:
     """Others may move a system message to the front, or refuse it: their insertions follow the words of the user."""
     blocks = [block("user", "a"), inserted("task")]
     for model in ("gpt-5.6", "openai/gpt-4.1", "o4-mini", "chatgpt-4o-latest"):
@@ -290,7 +290,7 @@ def long_history(turns: int) -> list[Block]:
     return [*out, block("user", "now"), inserted("t")]
 
 
-def test_anthropic_gets_four_marks_at_most() -> None:
+def test_anthropic_gets_at_most_four_cache_marks() -> None:
     """Behind the system prompt, at the ends of sections, behind the newest message and what was inserted there; valid."""
     out = render(long_history(40), ANTHROPIC)
     assert 2 <= len(out.breakpoints) <= 4
@@ -301,7 +301,7 @@ def test_anthropic_gets_four_marks_at_most() -> None:
     assert "cache_control" not in json.dumps(out.messages)
 
 
-def test_marks_stand_every_fifteen_blocks() -> None:
+def test_cache_marks_are_at_most_fifteen_blocks_apart() -> None:
     """A11: where no section ends, marks follow each other closely enough for the service to find them."""
     blocks = [b for n in range(40) for b in (block("user", f"q{n}"), block("assistant", f"a{n}"))]
     out = render([*blocks, block("user", "now")], ANTHROPIC)
@@ -327,12 +327,12 @@ def test_the_cache_is_found_again_at_every_call(steps: list[int], summarised: bo
         before = now
 
 
-def test_tools_are_marked_where_there_is_no_system_prompt() -> None:
+def test_tools_are_cache_marked_without_a_system_prompt() -> None:
     out = render([block("user", "a")], ANTHROPIC, tools=[{"name": "ls"}, {"name": "cat"}]).add_cache_marks()
     assert out.tools == [{"name": "ls"}, {"name": "cat", "cache_control": {"type": "ephemeral"}}]
 
 
-def test_openai_gets_cache_points_only_where_told() -> None:
+def test_openai_gets_cache_breakpoints_only_on_request() -> None:
     """C5: asked for, and from gpt-5.6 on; they never stand on a reply."""
     assert render(long_history(9), CHAT, model="gpt-5.6").breakpoints == ()
     assert render(long_history(9), CHAT, model="gpt-4.1", explicit_cache=True).breakpoints == ()
@@ -342,7 +342,7 @@ def test_openai_gets_cache_points_only_where_told() -> None:
     assert "prompt_cache_breakpoint" in json.dumps(out.add_cache_marks().messages)
 
 
-def test_the_cache_key_belongs_to_the_thread() -> None:
+def test_cache_key_is_per_thread() -> None:
     """The same for every prompt of a thread, another for another."""
     here, there = Ref("a" * 32, 1), Ref("b" * 32, 1)
     one = render([block("user", "a", sources=(here,))], CHAT).cache_key

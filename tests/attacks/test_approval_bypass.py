@@ -43,7 +43,7 @@ def verdict(line: str, tmp_path: Path, mode: str = "ask", **rules: Any) -> bool 
         ("cat *", "cat <<E | sh\nevil\nE"),
     ],
 )
-def test_what_a_rule_allows_is_not_a_way_to_run_something_else(rule: str, line: str, tmp_path: Path) -> None:
+def test_allow_rule_does_not_cover_other_commands(rule: str, line: str, tmp_path: Path) -> None:
     """The person is asked although a rule allows the words in front."""
     allow = [f"run_command({rule})"]
     assert verdict(line, tmp_path, allow=allow) is None
@@ -74,12 +74,12 @@ def test_what_a_rule_allows_is_not_a_way_to_run_something_else(rule: str, line: 
         ),
     ],
 )
-def test_what_is_forbidden_never_runs_unasked_however_it_is_written(line: str, tmp_path: Path) -> None:
+def test_denied_command_never_runs_unasked(line: str, tmp_path: Path) -> None:
     """Even where everything else goes ahead, a forbidden command is refused or asked about."""
     assert verdict(line, tmp_path, "all", deny=["run_command(rm *)"]) is not True
 
 
-def test_what_is_run_is_what_is_read(tmp_path: Path) -> None:
+def test_command_is_judged_as_it_runs_not_as_it_is_displayed(tmp_path: Path) -> None:
     """A line is judged as it is, not as it is spelt out for people: a control character is not its escape."""
     (tmp_path / ".env").write_text("TOKEN=1\n", encoding="utf-8")
     (tmp_path / "a\x07b").symlink_to(".env")
@@ -139,7 +139,7 @@ def test_what_is_run_is_what_is_read(tmp_path: Path) -> None:
         ("*", "cat /proc/self/root/home/x/.aws/credentials"),
     ],
 )
-def test_a_kept_rule_opens_neither_other_folders_nor_protected_files(
+def test_stored_rule_does_not_open_other_folders_or_protected_files(
     allowed: str, line: str, tmp_path: Path
 ) -> None:
     """Broad rules of the version before included."""
@@ -239,7 +239,7 @@ def test_a_kept_rule_opens_neither_other_folders_nor_protected_files(
         "cd /proc/self && cat environ",
     ],
 )
-def test_what_looks_like_looking_and_is_not_is_asked_about(line: str, tmp_path: Path) -> None:
+def test_seemingly_read_only_commands_need_approval(line: str, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("x\n", encoding="utf-8")
     for mode in ("ask", "edits"):
         assert verdict(line, tmp_path, mode) is None, mode

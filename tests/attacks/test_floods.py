@@ -83,7 +83,7 @@ def _wide(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_that_never_stops_talking(tmp_path: Path, kind: str) -> None:
+def test_endless_answer_is_cut(tmp_path: Path, kind: str) -> None:
     line = Line(text="and so on, ", endless=True, chunk=4000)
     with stage(tmp_path, line, kind=kind, standard=False) as on:
         end = on.end("tell me everything")
@@ -93,7 +93,7 @@ def test_a_model_that_never_stops_talking(tmp_path: Path, kind: str) -> None:
         assert on.thread.message(-1).text == end.text
 
 
-def test_a_single_piece_of_many_megabytes_is_kept(tmp_path: Path) -> None:
+def test_single_chunk_of_many_megabytes_is_kept(tmp_path: Path) -> None:
     words = "word " * 200_000
     chunks = [
         {"choices": [{"index": 0, "delta": {"content": words}}]},
@@ -108,7 +108,7 @@ def test_a_single_piece_of_many_megabytes_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("figure", [-7, 10**30, "lots", 3 * 10**7], ids=str)
-def test_absurd_usage_is_told_and_counted_here(tmp_path: Path, kind: str, figure: Any) -> None:
+def test_absurd_usage_is_reported_and_counted_locally(tmp_path: Path, kind: str, figure: Any) -> None:
     line = Line(text="fine", usage={"input": figure, "output": figure})
     with stage(tmp_path, line, kind=kind, standard=False) as on:
         told = on.say("hello")
@@ -121,7 +121,7 @@ def test_absurd_usage_is_told_and_counted_here(tmp_path: Path, kind: str, figure
         assert 0 < total.output < 100
 
 
-def test_a_command_that_never_stops_printing(tmp_path: Path) -> None:
+def test_endless_command_output_is_cut(tmp_path: Path) -> None:
     done = run("yes 'all work and no play'", tmp_path, seconds=60, longest=100_000, flood=5_000_000)
     assert done.flooded
     assert not done.ok
@@ -131,7 +131,7 @@ def test_a_command_that_never_stops_printing(tmp_path: Path) -> None:
     assert "without end" in done.told
 
 
-def test_a_flood_of_single_bytes_takes_what_it_holds() -> None:
+def test_output_in_single_bytes_uses_bounded_memory() -> None:
     kept = _OutputEnds(200_000)
     for _ in range(400_000):
         kept.add(b"x")
@@ -142,7 +142,7 @@ def test_a_flood_of_single_bytes_takes_what_it_holds() -> None:
     assert text.count("x") <= 200_100
 
 
-def test_a_tool_that_prints_without_end_is_heard_for_a_while(tmp_path: Path) -> None:
+def test_live_output_of_a_tool_is_bounded(tmp_path: Path) -> None:
     with stage(tmp_path, call("chatter"), "well", tools=[chatter], standard=False, rules=Rules("all")) as on:
         told = on.say("go")
         printed = sum(len(h.text) for h in told if isinstance(h, Output))
@@ -152,6 +152,6 @@ def test_a_tool_that_prints_without_end_is_heard_for_a_while(tmp_path: Path) -> 
         assert len(result.content[0].text) == 3_000_000  # the record has it all
 
 
-def test_the_words_for_a_cut_call_say_what_to_do() -> None:
+def test_message_for_a_cut_call_says_what_to_do() -> None:
     assert "smaller pieces" in cut_off("write_file", 4096).text
     assert "4,096" in cut_off("write_file", 4096).text

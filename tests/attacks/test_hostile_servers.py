@@ -84,7 +84,7 @@ def test_noise_beside_the_protocol_is_dropped(tmp_path: Path, mode: str) -> None
         ("flood-notes", "answer nothing"),
     ],
 )
-def test_a_server_that_cannot_be_used_is_one_line(tmp_path: Path, mode: str, said: str) -> None:
+def test_unusable_server_is_reported_in_one_line(tmp_path: Path, mode: str, said: str) -> None:
     seconds = 2.0 if "2 seconds" in said else 60.0
     with connect(tmp_path, [hostile(mode, seconds=seconds), hostile("fine")], 90) as found:
         assert [tool.name for tool in found.tools] == ["fine__good"]
@@ -108,7 +108,7 @@ def test_a_server_that_cannot_be_used_is_one_line(tmp_path: Path, mode: str, sai
         "hang-call",
     ],
 )
-def test_what_a_server_answers_to_a_call_ends_nothing(tmp_path: Path, mode: str) -> None:
+def test_bad_answer_to_a_call_becomes_a_result(tmp_path: Path, mode: str) -> None:
     with (
         connect(tmp_path, [hostile(mode, seconds=2.0 if mode == "hang-call" else 20.0)], 60) as found,
         bench(tmp_path) as at,
@@ -123,7 +123,7 @@ def test_what_a_server_answers_to_a_call_ends_nothing(tmp_path: Path, mode: str)
         output.text.encode()
 
 
-def test_a_slow_server_keeps_nobody_waiting_and_joins_later(tmp_path: Path) -> None:
+def test_slow_server_does_not_delay_start_and_joins_later(tmp_path: Path) -> None:
     slow = McpServer(
         "slow",
         "sh",
@@ -146,13 +146,13 @@ def test_a_slow_server_keeps_nobody_waiting_and_joins_later(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("mode", ["hang", "stubborn"])
-def test_closing_ends_a_server_that_does_not_want_to_end(tmp_path: Path, mode: str) -> None:
+def test_close_kills_a_server_that_does_not_exit(tmp_path: Path, mode: str) -> None:
     found = connect(tmp_path, [hostile(mode, seconds=600.0)], 1.0)
     found.close()
     assert running(mode) == []
 
 
-def test_a_run_with_every_bad_server_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_answers_despite_every_bad_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole agent: wrong tables, bad schemas, death and noise, and one server that works."""
     modes = ["bad-schema", "noise", "die", "flood-lines", "fine"]
     tables = [

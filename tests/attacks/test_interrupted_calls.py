@@ -28,7 +28,7 @@ def _causes(on: Any) -> list[str]:
     return [change.cause.by for change in on.agent.workroom.changes() for _ in change.files]
 
 
-def test_a_command_that_ran_is_never_told_as_not_run(tmp_path: Path) -> None:
+def test_interrupted_command_is_not_reported_as_not_run(tmp_path: Path) -> None:
     """Who leaves the iterator while a command works finds it stopped in the record, with what it did to the files."""
     slow = "echo begun; echo x > made.txt; sleep 30"
     with stage(tmp_path, [call("run_command", command=slow), call("run_command", command="ls")], "ok") as on:
@@ -50,7 +50,7 @@ def test_a_command_that_ran_is_never_told_as_not_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["_record_change", "_answer_call"])
-def test_an_interrupt_after_a_command_keeps_its_result(
+def test_interrupt_after_a_command_keeps_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """Ctrl-C between the end of a command and its record: the record still says what came of it, once."""
@@ -74,7 +74,7 @@ def test_an_interrupt_after_a_command_keeps_its_result(
         assert _causes(on) == ["tool"]
 
 
-def test_an_interrupt_before_a_command_begins_says_that_it_was_not_run(
+def test_interrupt_before_a_command_reports_it_as_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while the folder is looked at: nothing ran, and that is what the record says."""
@@ -90,7 +90,7 @@ def test_an_interrupt_before_a_command_begins_says_that_it_was_not_run(
         assert not (on.root / "made.txt").exists()
 
 
-def test_a_rule_is_not_told_as_the_persons_refusal(tmp_path: Path) -> None:
+def test_denial_by_a_rule_is_not_reported_as_the_persons_refusal(tmp_path: Path) -> None:
     """A model must not be told that a person said no where only a rule did."""
     from backscroll.agent.approval.approval import Rules
 
@@ -103,7 +103,7 @@ def test_a_rule_is_not_told_as_the_persons_refusal(tmp_path: Path) -> None:
         assert not on.person.asked
 
 
-def test_a_command_of_the_person_answers_what_was_left_open_first(tmp_path: Path) -> None:
+def test_command_of_the_person_first_answers_open_calls(tmp_path: Path) -> None:
     """`!command` after a crash: the calls that nobody answered get their result before anything stands between."""
     from backscroll.vocab.part import ToolCall
 
@@ -116,7 +116,7 @@ def test_a_command_of_the_person_answers_what_was_left_open_first(tmp_path: Path
         assert "was not run" in _results(on.thread)["left"]
 
 
-def test_a_call_that_a_crash_interrupted_is_told_as_begun_even_if_the_person_goes_on(tmp_path: Path) -> None:
+def test_call_interrupted_by_a_crash_is_reported_as_begun(tmp_path: Path) -> None:
     """After a crash in a command, saying something new neither calls it not run nor its files the person's."""
     from backscroll.engine.calls.replies import mark_at_work
     from backscroll.vocab.part import ToolCall
@@ -135,7 +135,7 @@ def test_a_call_that_a_crash_interrupted_is_told_as_begun_even_if_the_person_goe
         assert _causes(on) == ["tool"]
 
 
-def test_an_answer_of_several_steps_is_not_lost_where_nothing_comes_instead(tmp_path: Path) -> None:
+def test_failed_regenerate_keeps_an_answer_of_several_steps(tmp_path: Path) -> None:
     """Making an answer again that fails, or is left before anything came: the steps before stand again."""
     from backscroll.testing import Line
     from backscroll.testing.scenario import Fault
@@ -152,7 +152,7 @@ def test_an_answer_of_several_steps_is_not_lost_where_nothing_comes_instead(tmp_
         assert [m.id for m in on.thread.messages()] == before
 
 
-def test_an_interrupt_just_after_a_result_was_written_does_not_write_it_twice(
+def test_interrupt_after_recording_a_result_does_not_record_it_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C between the record of a result and the next breath: one result for the call."""

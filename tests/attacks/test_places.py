@@ -15,15 +15,13 @@ from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 from tests.agent.scripted_agent import Told, call, stage
 
 
-def test_a_whole_disk_is_not_looked_through(tmp_path: Path) -> None:
+def test_snapshot_of_a_whole_disk_is_refused(tmp_path: Path) -> None:
     """Nobody waits for a snapshot of everything: it is refused before anything is read."""
     with pytest.raises(InvalidInput, match="whole disk"):
         snapshots_for("/", tmp_path / "home")
 
 
-def test_more_than_anybody_waits_for_is_counted_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oversized_folder_is_refused_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that is too large is told in words, the run goes on without snapshots, and no content was read."""
     monkeypatch.setattr(scan, "MOST_BYTES", 1000)
     read: list[str] = []
@@ -36,7 +34,7 @@ def test_more_than_anybody_waits_for_is_counted_before_it_is_read(
         assert read == []
 
 
-def test_a_folder_that_vanishes_in_the_middle_ends_nothing(tmp_path: Path) -> None:
+def test_folder_deleted_during_a_run_is_reported(tmp_path: Path) -> None:
     """Every call is answered in words, and so is the next run."""
     gone = call("run_command", command="cd .. && rm -r work && echo gone")
     with stage(tmp_path, gone, call("write_file", path="a.txt", content="x"), "ok", "ok") as on:
@@ -51,7 +49,7 @@ def test_a_folder_that_vanishes_in_the_middle_ends_nothing(tmp_path: Path) -> No
         assert again.error == f"no such folder: {on.root}"
 
 
-def test_a_store_in_the_working_folder_is_neither_touched_nor_rewound(tmp_path: Path) -> None:
+def test_store_in_the_working_folder_is_neither_changed_nor_rewound(tmp_path: Path) -> None:
     """Tools are kept from it, no change names it, and going back leaves it alone."""
     with stage(
         tmp_path,
@@ -77,9 +75,7 @@ def test_a_store_in_the_working_folder_is_neither_touched_nor_rewound(tmp_path: 
         assert store.exists()
 
 
-def test_a_store_that_cannot_be_written_ends_a_run_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_busy_store_ends_a_run_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs an agent gets an end that says so, and no exception out of the middle."""
     from backscroll.agent import agent as agent_module
     from backscroll.errors import StoreBusy

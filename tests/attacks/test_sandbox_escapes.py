@@ -69,7 +69,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_nothing_outside_is_written(able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_cannot_write_outside(able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     """Links, renames across the border, /proc, mounts, namespaces: the folder beside it stays as it was after each."""
     only(monkeypatch, able)
     for line in WRITES:
@@ -100,7 +100,9 @@ READS = [
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_nothing_protected_is_read(able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandbox_cannot_read_protected_files(
+    able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither on the screen nor in a file of the working folder."""
     only(monkeypatch, able)
     with (at.secret / "store.db").open() as held:  # as the agent holds its store open
@@ -115,7 +117,7 @@ def test_nothing_protected_is_read(able: KernelSupport, at: Yard, monkeypatch: p
 
 
 @needs_landlock
-def test_a_store_in_the_working_folder_stays_out_of_reach(tmp_path: Path) -> None:
+def test_store_in_the_working_folder_is_protected(tmp_path: Path) -> None:
     """Then one walks around it: what lies beside it can be used, it cannot."""
     at = yard(tmp_path)
     inside = at.root / "talk.db"
@@ -155,7 +157,7 @@ for name in ("environ", "mem", "maps", "root", "cwd", "fd/0"):
 
 
 @needs_landlock
-def test_the_agent_cannot_be_looked_into(at: Yard) -> None:
+def test_sandbox_cannot_inspect_the_agent_process(at: Yard) -> None:
     """No ptrace, no memory, no environment, no open files of the program that started the command."""
     import ctypes
 
@@ -172,7 +174,7 @@ def test_the_agent_cannot_be_looked_into(at: Yard) -> None:
 @pytest.mark.skipif(
     ABLE.interface < 6, reason="signals can be held from version 6 of Landlock's interface on"
 )
-def test_nobody_outside_can_be_killed(at: Yard) -> None:
+def test_sandbox_cannot_kill_outside_processes(at: Yard) -> None:
     """Neither another program, nor the warden, nor the agent; its own processes it can end."""
     other = subprocess.Popen(["sleep", "600"])
     try:
@@ -186,7 +188,7 @@ def test_nobody_outside_can_be_killed(at: Yard) -> None:
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_no_daemon_outlives_its_command(
+def test_daemon_does_not_outlive_its_command(
     able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever session it makes for itself, and in whatever namespaces it is."""
@@ -232,7 +234,7 @@ def listeners() -> Iterator[tuple[socket.socket, socket.socket, socket.socket]]:
 
 
 @pytest.mark.parametrize("able", SYSTEMS)
-def test_without_a_network_nobody_hears_anything(
+def test_sandbox_without_network_cannot_send(
     able: KernelSupport,
     tmp_path: Path,
     listeners: tuple[socket.socket, socket.socket, socket.socket],
@@ -256,7 +258,7 @@ def test_without_a_network_nobody_hears_anything(
 
 
 @needs_landlock
-def test_with_a_network_it_can_be_used(
+def test_sandbox_with_network_can_send(
     at: Yard, listeners: tuple[socket.socket, socket.socket, socket.socket]
 ) -> None:
     """The sandbox holds files; the network is another switch."""
@@ -267,7 +269,7 @@ def test_with_a_network_it_can_be_used(
 
 
 @needs_namespaces
-def test_programs_can_talk_to_themselves_without_a_network(tmp_path: Path) -> None:
+def test_loopback_works_without_network(tmp_path: Path) -> None:
     """Tests that start a server of their own go on working."""
     at = yard(tmp_path, network="deny")
     code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('heard')"
@@ -275,7 +277,7 @@ def test_programs_can_talk_to_themselves_without_a_network(tmp_path: Path) -> No
 
 
 @needs_namespaces
-def test_services_on_files_are_covered(at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_sockets_are_hidden(at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container service that does what it is told would be a way out; its variable is not handed on either."""
     place = at.other / "docker.sock"
     service = socket.socket(socket.AF_UNIX)
@@ -294,7 +296,7 @@ def test_services_on_files_are_covered(at: Yard, monkeypatch: pytest.MonkeyPatch
 
 
 @needs_namespaces
-def test_rights_of_files_outside_cannot_be_changed(at: Yard) -> None:
+def test_sandbox_cannot_chmod_outside(at: Yard) -> None:
     """Landlock does not know chmod; what is read-only does."""
     keep = at.other / "keep"
     keep.chmod(0o640)

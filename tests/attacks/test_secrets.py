@@ -16,7 +16,7 @@ KEY = "zq1234-hunter2-of-no-known-shape"
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 429, 500])
-def test_a_key_that_a_service_repeats_is_shown_nowhere(
+def test_key_echoed_by_a_service_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, status: int
 ) -> None:
     """Whatever a service says of our key when it refuses: no happening, no message and no error holds it."""
@@ -40,7 +40,7 @@ def test_a_key_that_a_service_repeats_is_shown_nowhere(
     assert not any(b"hunter2" in file.read_bytes() for file in tmp_path.glob("store.db*"))
 
 
-def test_a_password_in_an_address_is_not_shown_where_nobody_answers(tmp_path: Path) -> None:
+def test_password_in_an_unreachable_url_is_not_shown(tmp_path: Path) -> None:
     """The address is told, so that it can be corrected, without what stands before the @."""
     with stage(tmp_path, "ok") as on:
         on.agent._provider = Provider(
@@ -51,7 +51,7 @@ def test_a_password_in_an_address_is_not_shown_where_nobody_answers(tmp_path: Pa
         assert "hunter2" not in repr(end)
 
 
-def test_keys_of_the_person_are_in_no_prompt_even_if_a_command_prints_its_environment(
+def test_environment_keys_do_not_reach_prompts_through_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`env` shows no keys to the model, nor does the environment of the processes above."""

@@ -37,7 +37,7 @@ def a_tool(name: str, *, looks: bool = False, schema: Any = None, words: str = "
     )
 
 
-def test_a_server_that_says_that_its_tool_only_looks_is_asked_about_all_the_same(
+def test_tool_with_a_read_only_hint_still_needs_approval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hint is the server's own word; it does not stand in for the person's."""
@@ -56,9 +56,7 @@ def test_a_server_that_says_that_its_tool_only_looks_is_asked_about_all_the_same
         assert decision.allowed
 
 
-def test_no_server_can_name_its_tool_like_one_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_server_tool_cannot_shadow_a_built_in_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's name stands in front, whatever a tool is called over there."""
     with (
         bench(tmp_path) as at,
@@ -69,9 +67,7 @@ def test_no_server_can_name_its_tool_like_one_of_ours(
             at.toolbox.add(each)
 
 
-def test_the_same_tool_listed_many_times_is_one_or_two_and_breaks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_duplicate_server_tools_get_unique_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list with repetitions must not keep an agent from starting."""
     with offering(monkeypatch, tmp_path, *[a_tool("again")] * 5) as found:
         names = [t.name for t in found.tools]

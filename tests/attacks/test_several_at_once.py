@@ -21,7 +21,7 @@ def _another(on: Any, engine: Any) -> Agent:
     )
 
 
-def test_a_second_agent_in_the_same_thread_is_turned_away_and_changes_nothing(tmp_path: Path) -> None:
+def test_second_agent_in_the_same_thread_is_refused(tmp_path: Path) -> None:
     """Who comes while another is at work gets a clear end; every call has one result, and the next run works."""
     with stage(tmp_path, call("run_command", command="echo first"), "one", "two") as on:
         run = cast("Generator[Any]", on.agent.events("go"))
@@ -50,7 +50,7 @@ def test_a_second_agent_in_the_same_thread_is_turned_away_and_changes_nothing(tm
             assert other.run("now?").text == "two"
 
 
-def test_a_run_that_was_left_behind_does_not_block_its_own_agent(tmp_path: Path) -> None:
+def test_abandoned_run_does_not_block_its_own_agent(tmp_path: Path) -> None:
     """An iterator that nobody reads to its end keeps the thread for its agent, which may go on; closing lets go."""
     with stage(tmp_path, call("run_command", command="echo first"), "one", "two") as on:
         run = on.agent.events("go")
@@ -64,7 +64,7 @@ def test_a_run_that_was_left_behind_does_not_block_its_own_agent(tmp_path: Path)
             assert other.run("now?").end == "answered"
 
 
-def test_two_agents_in_one_folder_each_answer_for_their_own_files(tmp_path: Path) -> None:
+def test_two_agents_in_one_folder_record_each_change_once(tmp_path: Path) -> None:
     """Commands of two threads in one folder at the same time: every file is written down once."""
     script = [call("run_command", command=f"echo {n} > f{n}.txt; sleep 0.05") for n in range(4)]
     with stage(tmp_path, *script, scenario={"once": True}) as on:

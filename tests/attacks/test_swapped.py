@@ -14,9 +14,7 @@ from backscroll.workspace.files.files import Files
 from tests.agent.scripted_agent import Told, call, stage
 
 
-def test_a_pipe_put_in_the_place_of_a_file_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_replaced_by_a_pipe_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is looked at once more when it is open: a pipe that came meanwhile is no empty file."""
     place = tmp_path / "a.txt"
     place.write_text("words")
@@ -32,7 +30,7 @@ def test_a_pipe_put_in_the_place_of_a_file_is_not_read(
         Files(tmp_path).read_text("a.txt")
 
 
-def test_only_the_diff_that_was_shown_is_applied(tmp_path: Path) -> None:
+def test_file_changed_during_approval_is_not_overwritten(tmp_path: Path) -> None:
     """A file that changes while the person thinks is not overwritten by what they allowed before."""
     with stage(tmp_path, call("write_file", path="a.txt", content="new\n"), "ok") as on:
         (on.root / "a.txt").write_text("old\n")
@@ -47,7 +45,7 @@ def test_only_the_diff_that_was_shown_is_applied(tmp_path: Path) -> None:
         assert "changed since" in on.sent()
 
 
-def test_a_folder_swapped_for_a_link_while_the_person_thinks_leads_nowhere(tmp_path: Path) -> None:
+def test_folder_replaced_by_a_link_during_approval_is_refused(tmp_path: Path) -> None:
     """What was allowed inside the folder is not done outside it."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -64,7 +62,7 @@ def test_a_folder_swapped_for_a_link_while_the_person_thinks_leads_nowhere(tmp_p
         assert list(outside.iterdir()) == []
 
 
-def test_a_file_name_that_is_a_command_runs_nothing(tmp_path: Path) -> None:
+def test_file_name_with_shell_syntax_is_not_run(tmp_path: Path) -> None:
     """Names that shells would act on go through every tool, snapshot and diff as names."""
     name = "$(touch pwned);`touch pwned`|touch pwned&'\"-rf.txt"
     with stage(

@@ -12,7 +12,7 @@ from backscroll.workspace.files.search import search_files
 from tests.agent.scripted_agent import call, stage
 
 
-def test_what_the_person_changed_between_two_runs_is_theirs(tmp_path: Path) -> None:
+def test_manual_edits_between_runs_belong_to_the_person(tmp_path: Path) -> None:
     """An edit by hand stands in the record before the next message, as the person's, even if no tool is called."""
     with stage(tmp_path, call("run_command", command="echo 1 > made.txt"), "one", "two") as on:
         on.say("go")
@@ -23,7 +23,7 @@ def test_what_the_person_changed_between_two_runs_is_theirs(tmp_path: Path) -> N
         assert found == {"made.txt": "tool", "by-hand.txt": "person"}
 
 
-def test_what_was_said_before_the_line_broke_for_good_is_kept(tmp_path: Path) -> None:
+def test_partial_answer_of_a_failed_run_is_kept(tmp_path: Path) -> None:
     """A service that cuts every try: the words of the last one stay, marked as broken off, and can be gone on from."""
     cut = Line(text="half of an answer that never ends", chunk=4, cut_after=4, times=3)
     with stage(tmp_path, cut, "whole") as on:
@@ -36,7 +36,7 @@ def test_what_was_said_before_the_line_broke_for_good_is_kept(tmp_path: Path) ->
         assert on.end("on").text == "whole"
 
 
-def test_a_search_that_never_ends_lets_others_work_and_is_ended(tmp_path: Path) -> None:
+def test_catastrophic_search_pattern_times_out_without_blocking(tmp_path: Path) -> None:
     """A pattern that takes for ever on one line is given up, and holds nothing else meanwhile."""
     (tmp_path / "a.txt").write_text("a" * 5000 + "!\n")
     ticks: list[int] = []
@@ -60,7 +60,7 @@ def test_a_search_that_never_ends_lets_others_work_and_is_ended(tmp_path: Path) 
     assert len(ticks) > 3
 
 
-def test_what_changes_while_an_answer_is_written_belongs_to_the_turn(tmp_path: Path) -> None:
+def test_changes_during_an_answer_belong_to_the_turn(tmp_path: Path) -> None:
     """Nobody's tool did it and nobody said so: at the end of the turn it is seen, with the message that opened it."""
     with stage(tmp_path, "the answer") as on:
         for happening in on.agent.events("go"):

@@ -8,7 +8,7 @@ import backscroll
 from tests.contracts.talk import kinds, say
 
 
-def test_a_new_thread_is_described_as_it_was_created(store: backscroll.Engine) -> None:
+def test_new_thread_keeps_its_description(store: backscroll.Engine) -> None:
     """Everything that can be said at the beginning is there afterwards."""
     made = store.create(
         "夜班车",
@@ -66,7 +66,7 @@ def test_rename_tag_and_describe(thread: backscroll.Thread) -> None:
         lambda t: t.as_actor("\0").rename("x"),
     ],
 )
-def test_nonsense_about_a_thread_is_refused(thread: backscroll.Thread, work: object) -> None:
+def test_invalid_thread_details_are_refused(thread: backscroll.Thread, work: object) -> None:
     """What is no title, tag, project or actor is refused with a clear error, and nothing is written."""
     assert callable(work)
     with pytest.raises(backscroll.InvalidInput):
@@ -74,7 +74,7 @@ def test_nonsense_about_a_thread_is_refused(thread: backscroll.Thread, work: obj
     assert kinds(thread) == ["created"]
 
 
-def test_any_text_can_be_a_title(thread: backscroll.Thread) -> None:
+def test_any_text_is_a_valid_title(thread: backscroll.Thread) -> None:
     """NUL, lone surrogates, line breaks and right-to-left text come back as they went in."""
     odd = "a\0b\ud800\nשלום\U0001f683"
     thread.rename(odd)
@@ -85,7 +85,7 @@ def test_any_text_can_be_a_title(thread: backscroll.Thread) -> None:
     assert [t.id for t in thread.engine.threads(project=odd)] == [thread.id]
 
 
-def test_code_changes_are_logged(thread: backscroll.Thread) -> None:
+def test_code_changes_are_events_outside_the_history(thread: backscroll.Thread) -> None:
     """Code changes are events with a description, a file and a time, and no part of the history."""
     first = thread.log_code_change("Fix the brakes", "src/brakes.py", at="2025-01-01T00:00:00+00:00")
     thread.log_code_change("车厢", "车厢.py", details={"lines": [1, 2]})
@@ -99,7 +99,7 @@ def test_code_changes_are_logged(thread: backscroll.Thread) -> None:
     assert [c.id for c in thread.fork().code_changes()] == [c.id for c in found]
 
 
-def test_the_list_of_threads(store: backscroll.Engine) -> None:
+def test_threads_are_listed_newest_first_with_filters(store: backscroll.Engine) -> None:
     """Threads are listed with the most recently changed first, by project and kind, and as many as wanted."""
     made = [store.create(str(n), project=f"p{n % 2}", kind="agent" if n > 2 else "chat") for n in range(5)]
     say(made[1], "u latest")
@@ -112,7 +112,7 @@ def test_the_list_of_threads(store: backscroll.Engine) -> None:
     assert list(store.threads(project="nowhere")) == []
 
 
-def test_a_long_list_of_threads_while_they_change(store: backscroll.Engine) -> None:
+def test_long_list_of_threads_shows_each_once_during_changes(store: backscroll.Engine) -> None:
     """Walking through hundreds of threads shows each of them once, although the last one seen is changed meanwhile."""
     made = {store.create(str(n)).id for n in range(250)}
     seen: list[str] = []
@@ -124,7 +124,7 @@ def test_a_long_list_of_threads_while_they_change(store: backscroll.Engine) -> N
     assert set(seen) == made
 
 
-def test_threads_are_found_by_the_beginning_of_their_ids(store: backscroll.Engine) -> None:
+def test_threads_are_found_by_id_prefix(store: backscroll.Engine) -> None:
     """A few digits are enough where they fit only one thread; otherwise the error says what to do."""
     made = [store.create(str(n)) for n in range(40)]
     first = made[0]
@@ -142,7 +142,7 @@ def test_threads_are_found_by_the_beginning_of_their_ids(store: backscroll.Engin
             store.resolve_ref(wrong)
 
 
-def test_threads_of_one_beginning_are_told_apart(store: backscroll.Engine) -> None:
+def test_ambiguous_thread_prefix_is_an_error(store: backscroll.Engine) -> None:
     """Two digits that fit several threads are ambiguous, and the error shows which."""
     made = [store.create() for _ in range(300)]
     beginnings = [t.id[:2] for t in made]

@@ -69,7 +69,7 @@ def killed_in_mid_answer(sign: Path, *words: str) -> None:
     program.communicate()
 
 
-def test_a_journey_of_an_agent(
+def test_agent_run_across_restarts(
     store: backscroll.Engine,
     store_url: str,
     reopen: Callable[[], backscroll.Engine],

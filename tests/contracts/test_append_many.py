@@ -36,7 +36,7 @@ def test_it_is_one_append_after_another(store: backscroll.Engine, texts: list[tu
     assert [(m.role, m.text) for m in plain] == said
 
 
-def test_bytes_calls_flags_and_times_come_along(store: backscroll.Engine) -> None:
+def test_extend_keeps_media_calls_flags_and_times(store: backscroll.Engine) -> None:
     """Media are stored and linked, tools named, flags set, times kept; alternatives too."""
     thread = store.create("x")
     picture = Content((Text("see"), Media("image/png", data=b"\x89PNG bytes")))
@@ -63,7 +63,7 @@ def test_bytes_calls_flags_and_times_come_along(store: backscroll.Engine) -> Non
     assert thread.extend([]) == []
 
 
-def test_all_or_none(store: backscroll.Engine) -> None:
+def test_extend_stores_all_messages_or_none(store: backscroll.Engine) -> None:
     """One message that cannot be stored keeps the others out."""
     thread = store.create("x")
     odd = ForeignMessage("assistant", Content((ToolCall("c", "f", {"a": {1, 2}}),)))
@@ -74,7 +74,7 @@ def test_all_or_none(store: backscroll.Engine) -> None:
     assert list(thread) == []
 
 
-def test_hundreds_are_found_at_once(store: backscroll.Engine) -> None:
+def test_extended_messages_are_searchable_at_once(store: backscroll.Engine) -> None:
     """Words of very many messages may wait for the index; a search, within a thread and over all, finds them."""
     thread = store.create("x")
     thread.extend([{"role": "user", "content": f"word{n:04} here"} for n in range(300)])
@@ -83,7 +83,7 @@ def test_hundreds_are_found_at_once(store: backscroll.Engine) -> None:
     assert store.verify().flaws == []
 
 
-def test_every_shape_of_a_message_is_taken(store: backscroll.Engine) -> None:
+def test_extend_accepts_every_message_shape(store: backscroll.Engine) -> None:
     """Wire messages of both vendors, pairs and messages of another thread may stand in one list."""
     other, thread = store.create("other"), store.create("x")
     first = other.append("user", "from elsewhere", author="Ann", pinned=True, metadata={"page": 4})
@@ -129,14 +129,14 @@ def test_every_shape_of_a_message_is_taken(store: backscroll.Engine) -> None:
 @pytest.mark.parametrize(
     "wrong", ["text", b"bytes", {"role": "user", "content": "x"}, 6, [6], [("user",)], [{}]]
 )
-def test_what_is_no_list_of_messages_is_refused(store: backscroll.Engine, wrong: object) -> None:
+def test_extend_refuses_values_that_are_not_messages(store: backscroll.Engine, wrong: object) -> None:
     thread = store.create("x")
     with pytest.raises(backscroll.InvalidInput):
         thread.extend(wrong)  # type: ignore[arg-type]
     assert list(thread) == []
 
 
-def test_metadata_stays_with_the_message_it_was_given_for(store: backscroll.Engine) -> None:
+def test_metadata_stays_with_its_message(store: backscroll.Engine) -> None:
     thread = store.create("x")
     noted = {"source": "页面", "tokens": [1, 2], "nested": {"deep": None}}
     said = thread.append("user", "six o'clock", metadata=noted)
@@ -151,14 +151,14 @@ def test_metadata_stays_with_the_message_it_was_given_for(store: backscroll.Engi
 @pytest.mark.parametrize(
     "wrong", [{"backscroll": 1}, {"act": {}}, {"openai": {}}, {1: 2}, {"a": {1, 2}}, ["a"]]
 )
-def test_metadata_that_cannot_be_kept_is_refused(store: backscroll.Engine, wrong: object) -> None:
+def test_unstorable_metadata_is_refused(store: backscroll.Engine, wrong: object) -> None:
     thread = store.create("x")
     with pytest.raises(backscroll.InvalidInput):
         thread.append("user", "hello", metadata=wrong)  # type: ignore[arg-type]
     assert list(thread) == []
 
 
-def test_the_graph_can_be_brought_up_to_date(store: backscroll.Engine) -> None:
+def test_graph_flush_analyses_new_turns(store: backscroll.Engine) -> None:
     """`graph.flush` is what `graph.flush` and the command `graph flush` are."""
     thread = store.create("x")
     thread.append("user", "Ellie is a forest elf.")

@@ -31,7 +31,7 @@ def behind(store: backscroll.Engine, recipe: str = "gist") -> list[tuple[str, in
     return store.store.read(lambda r: r.behind(recipe, 100))
 
 
-def test_a_thread_is_held_until_it_is_done(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_claimed_thread_is_held_until_done(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Nobody else gets it meanwhile; afterwards there is nothing to do until the log goes on."""
     assert claim(store, "ann") == (thread.id, 0)
     assert claim(store, "ben") is None
@@ -46,7 +46,7 @@ def test_a_thread_is_held_until_it_is_done(store: backscroll.Engine, thread: bac
     assert claim(store, "ben") == (thread.id, head)
 
 
-def test_a_lease_ends(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_claim_expires_with_its_lease(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Whoever dies with a thread in hands loses it when the time is up, not before."""
     assert claim(store, "ann", NOW) is not None
     assert claim(store, "ben", NOW + HOUR - 1) is None
@@ -54,7 +54,7 @@ def test_a_lease_ends(store: backscroll.Engine, thread: backscroll.Thread) -> No
     assert claim(store, "ann", NOW + HOUR + 1) is None
 
 
-def test_recipes_do_not_hinder_each_other(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_claims_are_separate_per_recipe(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Each recipe has its own progress and its own holders."""
     assert claim(store, "ann", recipe="gist") is not None
     assert claim(store, "ben", recipe="vectors") == (thread.id, 0)
@@ -63,9 +63,7 @@ def test_recipes_do_not_hinder_each_other(store: backscroll.Engine, thread: back
     assert behind(store, "gist") == [(thread.id, 0)]
 
 
-def test_a_claim_that_is_rolled_back_holds_nothing(
-    store: backscroll.Engine, thread: backscroll.Thread
-) -> None:
+def test_rolled_back_claim_is_released(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """A transaction that fails after its claim leaves the thread to others."""
 
     class Regret(Exception):
@@ -81,7 +79,7 @@ def test_a_claim_that_is_rolled_back_holds_nothing(
         assert claim(store, "ben") == (thread.id, 0)
 
 
-def test_after_a_forget_the_work_starts_over(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_forget_resets_progress(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """What a worker had seen before the forget does not count, whether it is still at work or done."""
     a, b = say(thread, "u a secret", "u no secret")
     assert claim(store, "ann") == (thread.id, 0)
@@ -97,7 +95,7 @@ def test_after_a_forget_the_work_starts_over(store: backscroll.Engine, thread: b
     assert behind(store) == []
 
 
-def test_many_threads_of_one_process_share_the_work(store: backscroll.Engine) -> None:
+def test_workers_of_one_process_claim_each_thread_once(store: backscroll.Engine) -> None:
     """Eight workers, forty conversations: each is done exactly once."""
     made = {store.create(f"t{n}").id for n in range(40)}
     taken: list[str] = []
@@ -142,7 +140,7 @@ with backscroll.open(url) as engine:
 """
 
 
-def test_many_processes_share_the_work(store: backscroll.Engine, store_url: str) -> None:
+def test_several_processes_claim_each_thread_once(store: backscroll.Engine, store_url: str) -> None:
     """Three programs claim at the same time: together they hold every thread, and none of them twice."""
     made = {store.create(f"t{n}").id for n in range(30)}
     root = str(Path(backscroll.__file__).parent.parent)

@@ -34,7 +34,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_every_part_comes_back_as_it_went_in(store: backscroll.Engine, name: str) -> None:
+def test_every_kind_of_part_round_trips(store: backscroll.Engine, name: str) -> None:
     """Parts of every kind survive storing, to the letter, with author and metadata."""
     content = Content(PARTS[name], author=ODD, metadata={"usage": {"in": 3}, ODD: [ODD]})
     message = store.create().append("assistant", content)
@@ -43,14 +43,14 @@ def test_every_part_comes_back_as_it_went_in(store: backscroll.Engine, name: str
     assert found == message
 
 
-def test_strings_parts_and_sequences_are_all_contents(thread: backscroll.Thread) -> None:
+def test_content_may_be_a_string_part_or_sequence(thread: backscroll.Thread) -> None:
     """A text, one part, several parts and a whole content are all accepted."""
     for given in ("a", Text("a"), [Text("a")], (Text("a"),), Content((Text("a"),))):
         assert thread.append("user", given).parts == (Text("a"),)
     assert thread.append("user", "b", author="Ann").author == "Ann"
 
 
-def test_bytes_are_stored_once_by_their_hash(store: backscroll.Engine) -> None:
+def test_blobs_are_stored_once_by_hash(store: backscroll.Engine) -> None:
     """The same picture in two messages, one of them inside a tool result, is kept once and comes back."""
     thread = store.create()
     picture = Media("image/png", data=PICTURE, name="a.png")
@@ -70,7 +70,7 @@ def test_bytes_are_stored_once_by_their_hash(store: backscroll.Engine) -> None:
     assert store.blob(store.put_blob(b"")) == b""
 
 
-def test_equal_words_have_equal_hashes(thread: backscroll.Thread) -> None:
+def test_content_hash_covers_role_author_and_parts(thread: backscroll.Thread) -> None:
     """The content hash names role, author and parts; neither the message nor the metadata."""
     a, b = say(thread, "u same", "u same")
     assert a.digest == b.digest
@@ -86,7 +86,7 @@ def test_equal_words_have_equal_hashes(thread: backscroll.Thread) -> None:
     assert len({m.digest for m in [a, *others]}) == 5
 
 
-def test_a_message_of_fifty_megabytes(thread: backscroll.Thread) -> None:
+def test_message_of_fifty_megabytes(thread: backscroll.Thread) -> None:
     """A huge message is accepted, read back to the letter and found by its first words."""
     huge = "lighthouse 灯塔 " + "0123456789" * 5_000_000
     message = thread.append("tool", huge)
@@ -109,7 +109,7 @@ def test_empty_messages_are_kept(thread: backscroll.Thread) -> None:
     assert thread.engine.search("anything").hits == []
 
 
-def test_the_index_is_clean_where_the_text_is_not(thread: backscroll.Thread) -> None:
+def test_index_ignores_nul_and_surrogates(thread: backscroll.Thread) -> None:
     """Words around NUL and lone surrogates are found although the text is stored exactly."""
     message = thread.append("user", f"before{ODD}after harbour\0master")
     assert thread.message(message.id).text == f"before{ODD}after harbour\0master"
@@ -146,7 +146,7 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_content_is_refused(thread: backscroll.Thread, name: str) -> None:
+def test_invalid_content_is_refused(thread: backscroll.Thread, name: str) -> None:
     """Whatever is no text, part or JSON value is refused with a clear error, and nothing is written."""
     content = WRONG[name]
     (first,) = say(thread, "u a")
@@ -161,7 +161,7 @@ def test_what_is_no_content_is_refused(thread: backscroll.Thread, name: str) -> 
     assert thread.head == 2
 
 
-def test_nesting_without_end_is_refused(thread: backscroll.Thread) -> None:
+def test_circular_or_too_deep_json_is_refused(thread: backscroll.Thread) -> None:
     """JSON that holds itself, or is nested beyond reason, is refused; what is only deep comes back."""
     circle: dict[str, object] = {}
     circle["x"] = circle
@@ -193,7 +193,7 @@ def test_unknown_roles_are_refused(thread: backscroll.Thread, role: Role) -> Non
 
 
 @pytest.mark.parametrize("at", ["", "yesterday", "2024-13-01", 5, b"2024-01-01", "2024-01-01T25:00"])
-def test_what_is_no_time_is_refused(thread: backscroll.Thread, at: str) -> None:
+def test_invalid_time_is_refused(thread: backscroll.Thread, at: str) -> None:
     """A time that cannot be understood is refused rather than guessed."""
     with pytest.raises(backscroll.InvalidInput, match="time"):
         thread.append("user", "x", at=at)

@@ -56,7 +56,7 @@ def test_artefacts_are_found_by_their_keys(store: backscroll.Engine, thread: bac
     assert read(store, lambda r: r.read_artefacts([])) == {}
 
 
-def test_an_artefact_that_is_there_stays(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_first_artefact_under_a_key_stays(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Under one key there is one artefact: the first."""
     a, b = say(thread, "u one", "a two")
     write(store, lambda tx: tx.make([made(thread, b"k", a)]))
@@ -66,7 +66,7 @@ def test_an_artefact_that_is_there_stays(store: backscroll.Engine, thread: backs
     assert read(store, lambda r: r.read_artefacts([b"k"])) != {}
 
 
-def test_replies_are_kept_once_and_listed_by_thread(
+def test_first_reply_under_a_key_stays_and_replies_are_listed_by_thread(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
     """The first reply under a key stays; a thread's replies come in the order of their times."""
@@ -81,7 +81,9 @@ def test_replies_are_kept_once_and_listed_by_thread(
     assert read(store, lambda r: (r.reply(b"?"), r.replies(UNKNOWN))) == (None, [])
 
 
-def test_what_belongs_to_no_thread_is_refused(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_derived_data_of_an_unknown_thread_is_refused(
+    store: backscroll.Engine, thread: backscroll.Thread
+) -> None:
     """A thread that is not in the store is named in a clear error, and nothing is written."""
     (a,) = say(thread, "u one")
     lost = Ref(UNKNOWN, 1)
@@ -100,7 +102,9 @@ def test_what_belongs_to_no_thread_is_refused(store: backscroll.Engine, thread: 
     assert store.stats()["artefacts"] == 0
 
 
-def test_nothing_is_kept_of_words_that_are_gone(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_derived_data_of_forgotten_words_is_not_stored(
+    store: backscroll.Engine, thread: backscroll.Thread
+) -> None:
     """Whoever worked on words while they were forgotten stores nothing of them."""
     a, b = say(thread, "u a secret", "a fine")
     thread.forget(a.id)
@@ -158,7 +162,7 @@ def derived(
     )
 
 
-def test_forgetting_a_message_takes_what_was_made_of_it(
+def test_forgetting_a_message_erases_its_derived_data(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
     """Artefacts, replies, vectors, counts, the tree and receipts go with the words; what is made of others stays."""
@@ -175,7 +179,9 @@ def test_forgetting_a_message_takes_what_was_made_of_it(
     assert len(read(store, lambda r: r.lessons())) == 1
 
 
-def test_forgetting_a_thread_takes_everything(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_forgetting_a_thread_erases_all_derived_data(
+    store: backscroll.Engine, thread: backscroll.Thread
+) -> None:
     """Nothing derived is left of a forgotten thread, lessons included; what it cost stays on the ledger."""
     a, b = say(thread, "u one word", "a two words")
     other = store.create("other")
@@ -192,7 +198,7 @@ def test_forgetting_a_thread_takes_everything(store: backscroll.Engine, thread: 
     assert derived(store, other, c)["vectors"] == {c.revision}
 
 
-def test_a_dry_run_takes_nothing(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_dry_run_of_forget_erases_nothing(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Asking what would go leaves everything where it is, and says how much is derived."""
     a, b = say(thread, "u one word", "a two words")
     derive_all(store, thread, a, b)
@@ -215,7 +221,7 @@ def test_erasing_one_revision_leaves_the_others(store: backscroll.Engine, thread
 # -- the few among the many ------------------------------------------------------------------------------------------
 
 
-def test_rare_events_are_found_without_the_others(
+def test_rare_events_are_read_without_messages_and_asides(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
     """Everything but appended messages and asides, in order, within bounds."""
@@ -233,7 +239,7 @@ def test_rare_events_are_found_without_the_others(
     assert read(store, lambda r: (r.others(thread.id, last + 9), r.others(UNKNOWN))) == ([], [])
 
 
-def test_marked_messages_as_of_any_event(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_marked_messages_as_of_every_event(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """System and pinned messages that are live, at every moment, are those that reading all of them gives."""
     s, a, b, c = say(thread, "s be kind", "u one", "a two", "u three")
     thread.pin(a.id, c.id)
@@ -295,7 +301,7 @@ def test_the_nearest_are_those_with_the_largest_cosine(
     assert not left_out or not got or max(left_out) <= min(score for _, score in got) + 2e-3
 
 
-def test_nearest_within_the_filters(store: backscroll.Engine) -> None:
+def test_nearest_respects_the_filters(store: backscroll.Engine) -> None:
     """Thread, project, kind, role, time and tool narrow the answer as they narrow a search."""
     one = store.create("one", project="p", kind="agent")
     two = store.create("two", project="q", kind="chat")
@@ -327,7 +333,7 @@ def test_nearest_within_the_filters(store: backscroll.Engine) -> None:
         found(roles=("narrator",))
 
 
-def test_only_what_a_history_shows_is_near(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_nearest_finds_live_revisions_only(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Old revisions and deleted messages are in no answer, however many; an undo brings them back."""
     (a,) = say(thread, "u nearest of all")
     rest = say(thread, *(f"u number {n}" for n in range(5)))
@@ -347,9 +353,7 @@ def test_only_what_a_history_shows_is_near(store: backscroll.Engine, thread: bac
     assert near() == {a.revision, *(m.revision for m in rest)}
 
 
-def test_a_vector_takes_the_place_of_the_one_before(
-    store: backscroll.Engine, thread: backscroll.Thread
-) -> None:
+def test_new_vector_replaces_the_old_one(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Setting again replaces; each encoder has vectors of its own, of its own length."""
     (a,) = say(thread, "u one")
     for vector in (half(1, 0), half(0, 1)):
@@ -405,7 +409,9 @@ def node(
     )
 
 
-def test_nodes_in_order_of_position(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_tree_nodes_are_read_in_order_of_position(
+    store: backscroll.Engine, thread: backscroll.Thread
+) -> None:
     """Each level apart, forwards and backwards, between positions, so many as asked for."""
     messages = say(thread, "u one", "u two", "u three", "u four")
     nodes = [node(thread, 1, m) for m in messages]
@@ -431,7 +437,7 @@ def test_nodes_in_order_of_position(store: backscroll.Engine, thread: backscroll
     )
 
 
-def test_a_node_is_replaced_and_dropped(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_tree_node_can_be_replaced_and_dropped(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """One node for each opening of a level; the very beginning is an opening too."""
     (a,) = say(thread, "u one")
     start = replace(node(thread, 1, a), opening=Ref(thread.id, 0), position=b"")
@@ -451,7 +457,7 @@ CHARGE = Charge(
 )
 
 
-def test_the_ledger_adds_up(store: backscroll.Engine) -> None:
+def test_ledger_sums_charges(store: backscroll.Engine) -> None:
     """Charges come newest first; sums by any fields, within any bounds; what has no price is counted as such."""
     charges = [
         CHARGE,
@@ -495,7 +501,7 @@ def test_the_ledger_adds_up(store: backscroll.Engine) -> None:
         read(store, lambda r: r.sum_spending(["colour"]))
 
 
-def test_a_call_is_settled_in_its_place(store: backscroll.Engine) -> None:
+def test_settled_call_replaces_its_open_charge(store: backscroll.Engine) -> None:
     """What came of a call stands where it stood when it went out; until then it is summed as one without an answer."""
     out = replace(
         CHARGE, purpose="unanswered", cached=0, written=0, output=0, reasoning=0, nano=9_000, estimated=True
@@ -518,7 +524,7 @@ def test_a_call_is_settled_in_its_place(store: backscroll.Engine) -> None:
     assert read(store, lambda r: r.sum_spending())[0].calls == 3
 
 
-def test_lessons_newest_first(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_lessons_are_listed_newest_first(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Lessons of all threads or of one; unlearning says how many went."""
     times = [f"2026-11-15T12:00:0{n}+00:00" for n in range(3)]
     lessons = [Lesson(at, thread.id if n else "", "tool:读", n / 4) for n, at in enumerate(times)]
@@ -542,7 +548,7 @@ def test_the_last_receipts_are_kept(store: backscroll.Engine, thread: backscroll
     assert read(store, lambda r: r.receipts(thread.id, 10)) == []
 
 
-def test_names_of_any_text(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_names_may_be_any_text(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """Names with surrogates, NUL and any signs neither crash nor collide with the empty name."""
     odd = "模型\ud800\0'; DROP TABLE made; --"
     (a,) = say(thread, "u one")
@@ -566,7 +572,7 @@ def test_names_of_any_text(store: backscroll.Engine, thread: backscroll.Thread) 
 # -- turns under analysis --------------------------------------------------------------------------------------------
 
 
-def test_turn_marks_are_kept_by_thread_and_rule(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_turn_marks_are_kept_per_thread_and_rule(store: backscroll.Engine, thread: backscroll.Thread) -> None:
     """In order of position, between two positions, from either end; another rule has marks of its own."""
     a, b, c = say(thread, "u one", "a two", "u three")
     start = TurnMark(thread.id, "4.1", Ref(thread.id, 0), b"", due=3, version="v0")
@@ -593,7 +599,9 @@ def test_turn_marks_are_kept_by_thread_and_rule(store: backscroll.Engine, thread
     assert read(store, lambda r: r.turn_marks(thread.id, other.rule)) == [other]
 
 
-def test_a_forget_drops_the_marks_of_the_family(store: backscroll.Engine, thread: backscroll.Thread) -> None:
+def test_forget_drops_the_turn_marks_of_the_family(
+    store: backscroll.Engine, thread: backscroll.Thread
+) -> None:
     """What rests on a hash of words goes with them; the analysis starts over."""
     (a,) = say(thread, "u one")
     mark = TurnMark(thread.id, "4.1", a.id, b"\x01", due=1, version="v", key=b"key", sources=(a.id,))

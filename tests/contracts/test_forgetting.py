@@ -14,7 +14,7 @@ from tests.contracts.talk import kinds, last_event, say, texts
 PICTURE = b"\x89PNG" + bytes(range(200))
 
 
-def test_a_forgotten_message_is_gone_and_leaves_a_hole(thread: backscroll.Thread) -> None:
+def test_forgotten_message_leaves_a_tombstone(thread: backscroll.Thread) -> None:
     """The message is out of the history, its revisions are gone, and everything else stands as it was."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.edit(b.id, "b2")
@@ -33,7 +33,7 @@ def test_a_forgotten_message_is_gone_and_leaves_a_hole(thread: backscroll.Thread
     assert thread.engine.verify().ok
 
 
-def test_whatever_is_done_to_a_forgotten_message_says_so(thread: backscroll.Thread) -> None:
+def test_operations_on_a_forgotten_message_raise_forgotten(thread: backscroll.Thread) -> None:
     """A forgotten message cannot be read or worked on; others can be put beside it."""
     a, b = say(thread, "u a", "u b")
     thread.forget(a.id)
@@ -60,7 +60,7 @@ def test_whatever_is_done_to_a_forgotten_message_says_so(thread: backscroll.Thre
     assert (again.revisions, texts(thread)[0]) == (0, "first")
 
 
-def test_earlier_moments_do_not_bring_forgotten_words_back(thread: backscroll.Thread) -> None:
+def test_time_travel_does_not_show_forgotten_words(thread: backscroll.Thread) -> None:
     """Time travel shows every earlier moment without what was forgotten since, and counts it so."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.edit(b.id, "b2")
@@ -99,7 +99,7 @@ def test_forgetting_reaches_every_fork(thread: backscroll.Thread) -> None:
     assert texts(thread.fork()) == ["b"]
 
 
-def test_a_message_of_the_fork_is_none_of_the_parents_business(thread: backscroll.Thread) -> None:
+def test_forgetting_in_a_fork_leaves_the_parent_alone(thread: backscroll.Thread) -> None:
     """Forgetting what only a fork said leaves the log of its parent alone."""
     say(thread, "u a")
     fork = thread.fork()
@@ -111,7 +111,7 @@ def test_a_message_of_the_fork_is_none_of_the_parents_business(thread: backscrol
     assert texts(fork) == ["a"]
 
 
-def test_several_messages_are_one_event(thread: backscroll.Thread) -> None:
+def test_forgetting_several_messages_is_one_event(thread: backscroll.Thread) -> None:
     """Forgetting several messages is one event, done together or not at all."""
     a, b, c = say(thread, "u a", "u b", "u c")
     with pytest.raises(backscroll.NotFound):
@@ -122,7 +122,7 @@ def test_several_messages_are_one_event(thread: backscroll.Thread) -> None:
     assert b.id == thread.message(0).id
 
 
-def test_forgetting_a_thread_takes_every_word_of_its_log(store: backscroll.Engine) -> None:
+def test_forgetting_a_thread_erases_its_whole_log(store: backscroll.Engine) -> None:
     """Messages, title, tags, metadata and code changes are gone; the thread stays as an empty, verified log."""
     thread = store.create("Title", project="Project", kind="agent", tags=["Tag"], metadata={"Key": "Value"})
     say(thread, "u a", "a b")
@@ -149,7 +149,7 @@ def test_forgetting_a_thread_takes_every_word_of_its_log(store: backscroll.Engin
     assert thread.info.title == ""
 
 
-def test_forgetting_a_parent_takes_its_words_from_its_forks(thread: backscroll.Thread) -> None:
+def test_forgetting_a_parent_erases_its_words_in_forks(thread: backscroll.Thread) -> None:
     """A fork keeps only what it said itself, and loses the title that it had from its parent."""
     say(thread, "u parent")
     thread.tag("private")
@@ -165,7 +165,7 @@ def test_forgetting_a_parent_takes_its_words_from_its_forks(thread: backscroll.T
     assert thread.engine.verify().ok
 
 
-def test_forgetting_a_fork_leaves_its_parents_words(thread: backscroll.Thread) -> None:
+def test_forgetting_a_fork_keeps_the_words_of_its_parent(thread: backscroll.Thread) -> None:
     """What a fork changed in the shared past goes with it; what its parent said stays with the parent."""
     a, _ = say(thread, "u a", "u b")
     fork = thread.fork()
@@ -179,7 +179,7 @@ def test_forgetting_a_fork_leaves_its_parents_words(thread: backscroll.Thread) -
     proof.assert_sound(thread.engine)
 
 
-def test_undo_cannot_bring_back_what_a_forgotten_ancestor_said(thread: backscroll.Thread) -> None:
+def test_undo_cannot_restore_a_forgotten_revision_of_an_ancestor(thread: backscroll.Thread) -> None:
     """Where undo would show a revision that is forgotten, it is a conflict."""
     (a,) = say(thread, "u a")
     child = thread.fork()
@@ -194,7 +194,7 @@ def test_undo_cannot_bring_back_what_a_forgotten_ancestor_said(thread: backscrol
     assert texts(grandchild) == ["a"]
 
 
-def test_shared_bytes_are_forgotten_or_kept_as_told(store: backscroll.Engine) -> None:
+def test_shared_blobs_are_forgotten_or_kept_on_request(store: backscroll.Engine) -> None:
     """Attached bytes go too; another message that shows the same bytes is named, or keeps them if wanted."""
     digest = hashlib.sha256(PICTURE).hexdigest()
     thread, other = store.create("a"), store.create("b")
@@ -213,7 +213,7 @@ def test_shared_bytes_are_forgotten_or_kept_as_told(store: backscroll.Engine) ->
     assert store.verify().ok
 
 
-def test_bytes_that_nobody_else_uses_go_with_the_message(store: backscroll.Engine) -> None:
+def test_unshared_blobs_are_erased_with_the_message(store: backscroll.Engine) -> None:
     """The last user's bytes are erased, whether or not shared ones should be kept."""
     thread = store.create()
     digest = hashlib.sha256(PICTURE).hexdigest()
@@ -224,13 +224,13 @@ def test_bytes_that_nobody_else_uses_go_with_the_message(store: backscroll.Engin
     assert store.blob(digest) == PICTURE
 
 
-def test_an_erasure_says_what_it_cannot_reach(thread: backscroll.Thread) -> None:
+def test_erasure_names_what_it_cannot_reach(thread: backscroll.Thread) -> None:
     """Backups and copies are beyond our reach, and that is said."""
     (message,) = say(thread, "u a")
     assert thread.forget(message.id).unreachable
 
 
-def test_what_was_derived_goes_too(thread: backscroll.Thread) -> None:
+def test_forget_erases_token_counts_and_content_hash(thread: backscroll.Thread) -> None:
     """Token counts and the content hash go with the words."""
     engine = thread.engine
     message = thread.append("assistant", [Text("x"), ToolCall("c", "secret_tool", {})])
@@ -241,7 +241,7 @@ def test_what_was_derived_goes_too(thread: backscroll.Thread) -> None:
     assert (spoken.body, spoken.digest) == (None, None)
 
 
-def test_a_change_to_a_node_goes_with_the_last_message_that_says_its_name(store: backscroll.Engine) -> None:
+def test_node_change_is_erased_with_the_last_message_naming_it(store: backscroll.Engine) -> None:
     """The name of a node is words of a message. What a person named stays, and what another message still says."""
     thread = store.create("town")
     first = thread.append("user", "Zorvelia lives in Bergen.")

@@ -9,7 +9,7 @@ from backscroll.vocab.ids import Ref
 from tests.contracts.talk import kinds, last_event, say, texts
 
 
-def test_a_fork_shares_the_past_and_nothing_else(thread: backscroll.Thread) -> None:
+def test_fork_shares_only_the_past(thread: backscroll.Thread) -> None:
     """What is said in a fork or in its parent afterwards stays where it was said."""
     _, b, _ = say(thread, "u a", "a b", "u c")
     fork = thread.fork(b.id, title="What if")
@@ -24,7 +24,7 @@ def test_a_fork_shares_the_past_and_nothing_else(thread: backscroll.Thread) -> N
     assert (len(fork), fork.info.turns, thread.info.turns) == (3, 2, 2)
 
 
-def test_a_fork_without_a_message_shares_everything(thread: backscroll.Thread) -> None:
+def test_fork_without_a_message_shares_everything(thread: backscroll.Thread) -> None:
     """Forked at no message in particular, a fork begins with all there is, and with its parent's title."""
     say(thread, "u a", "a b")
     fork = thread.fork()
@@ -33,7 +33,7 @@ def test_a_fork_without_a_message_shares_everything(thread: backscroll.Thread) -
     assert texts(thread.engine.create("empty").fork()) == []
 
 
-def test_forking_copies_no_words(thread: backscroll.Thread) -> None:
+def test_fork_copies_no_revisions(thread: backscroll.Thread) -> None:
     """A fork adds one event and no revision."""
     say(thread, *(f"u {n}" for n in range(50)))
     before = thread.engine.stats()
@@ -44,7 +44,7 @@ def test_forking_copies_no_words(thread: backscroll.Thread) -> None:
     assert texts(fork) == [str(n) for n in range(50)]
 
 
-def test_changes_in_a_fork_are_invisible_to_its_parent(thread: backscroll.Thread) -> None:
+def test_changes_in_a_fork_do_not_affect_its_parent(thread: backscroll.Thread) -> None:
     """Editing, deleting, moving, hiding and regenerating the shared past happens in the fork alone."""
     a, b, c = say(thread, "u a", "a b", "u c")
     fork = thread.fork(c.id)
@@ -61,7 +61,7 @@ def test_changes_in_a_fork_are_invisible_to_its_parent(thread: backscroll.Thread
     assert [r.content.text for r in fork.revisions(a.id) if r.content] == ["a", "A"]
 
 
-def test_changes_in_the_parent_after_the_fork_are_invisible_to_the_fork(thread: backscroll.Thread) -> None:
+def test_later_changes_in_the_parent_do_not_affect_the_fork(thread: backscroll.Thread) -> None:
     """The shared past is as it was when the fork was made, for ever."""
     a, b, c = say(thread, "u a", "a b", "u c")
     fork = thread.fork(b.id)
@@ -74,7 +74,7 @@ def test_changes_in_the_parent_after_the_fork_are_invisible_to_the_fork(thread: 
     assert [r.content.text for r in fork.revisions(a.id) if r.content] == ["a"]
 
 
-def test_a_fork_of_a_fork_keeps_what_its_grandparent_had(thread: backscroll.Thread) -> None:
+def test_fork_of_a_fork_keeps_the_history_of_its_grandparent(thread: backscroll.Thread) -> None:
     """What the parent does to the shared past after the second fork hides nothing in that fork."""
     a, b = say(thread, "u a", "a b")
     child = thread.fork()
@@ -89,7 +89,7 @@ def test_a_fork_of_a_fork_keeps_what_its_grandparent_had(thread: backscroll.Thre
     assert texts(thread) == ["root", "b"]
 
 
-def test_a_line_of_many_forks(thread: backscroll.Thread) -> None:
+def test_chain_of_twenty_forks_reads_correctly(thread: backscroll.Thread) -> None:
     """Twenty forks one upon the other, each at an earlier message than the newest, read right from every end."""
     line, expected = thread, ["0"]
     say(line, "u 0")
@@ -105,7 +105,7 @@ def test_a_line_of_many_forks(thread: backscroll.Thread) -> None:
     assert line.place(line.message(11).id) == 11
 
 
-def test_a_message_that_moved_in_the_fork_stands_once(thread: backscroll.Thread) -> None:
+def test_message_moved_in_a_fork_appears_once(thread: backscroll.Thread) -> None:
     """A fork that moved shared messages about shows each of them once, and so do its own forks."""
     a, b, c, d = say(thread, "u a", "u b", "u c", "u d")
     fork = thread.fork(c.id)
@@ -121,7 +121,7 @@ def test_a_message_that_moved_in_the_fork_stands_once(thread: backscroll.Thread)
     assert [len(t) for t in (fork, early, late)] == [3, 1, 3]
 
 
-def test_the_log_of_a_fork_goes_on_from_its_parents(thread: backscroll.Thread) -> None:
+def test_log_of_a_fork_continues_the_log_of_its_parent(thread: backscroll.Thread) -> None:
     """A fork's log begins with its parent's, its numbers go on without a gap, and the chain links across."""
     say(thread, "u a")
     fork = thread.fork()
@@ -135,7 +135,7 @@ def test_the_log_of_a_fork_goes_on_from_its_parents(thread: backscroll.Thread) -
     assert last_event(fork).id == Ref(fork.id, 4)
 
 
-def test_a_fork_is_made_at_a_message_that_stands_there(thread: backscroll.Thread) -> None:
+def test_fork_at_a_missing_message_is_refused(thread: backscroll.Thread) -> None:
     """Deleted, foreign and unknown messages are no place for a fork."""
     a, b = say(thread, "u a", "u b")
     (foreign,) = say(thread.engine.create("other"), "u x")
@@ -147,7 +147,7 @@ def test_a_fork_is_made_at_a_message_that_stands_there(thread: backscroll.Thread
     assert texts(thread.fork(str(a.id))) == ["a"]
 
 
-def test_undo_in_a_fork_is_its_own(thread: backscroll.Thread) -> None:
+def test_undo_in_a_fork_does_not_reach_its_parent(thread: backscroll.Thread) -> None:
     """A fork does not undo what was done before it."""
     (a,) = say(thread, "u a")
     thread.edit(a.id, "b")
@@ -162,7 +162,7 @@ def test_undo_in_a_fork_is_its_own(thread: backscroll.Thread) -> None:
     assert texts(fork) == ["b"]
 
 
-def test_time_travel_across_the_fork(thread: backscroll.Thread) -> None:
+def test_time_travel_to_before_the_fork(thread: backscroll.Thread) -> None:
     """An earlier moment of a fork may lie before the fork: then it is the shared part of the parent's moment."""
     a, b = say(thread, "u a", "a b")
     thread.edit(a.id, "A")

@@ -19,7 +19,7 @@ def test_append_adds_to_the_end(thread: backscroll.Thread) -> None:
     assert len(thread) == thread.info.messages == 4
 
 
-def test_every_operation_is_an_event_with_actor_and_time(store: backscroll.Engine) -> None:
+def test_every_operation_records_actor_and_time(store: backscroll.Engine) -> None:
     """Whatever is done is one event that says who did it, and when, by the clock of the machine."""
     before = datetime.now(UTC)
     thread = store.create("x", actor="user:ann").as_actor("user:ann")
@@ -59,7 +59,7 @@ def test_every_operation_is_an_event_with_actor_and_time(store: backscroll.Engin
     assert all(before - timedelta(seconds=1) <= t <= datetime.now(UTC) + timedelta(seconds=1) for t in times)
 
 
-def test_edit_makes_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -> None:
+def test_edit_adds_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -> None:
     """An edit changes what is read, keeps the id, and every earlier wording stays readable."""
     (message,) = say(thread, "u first")
     edited = thread.edit(message.id, "second")
@@ -73,7 +73,7 @@ def test_edit_makes_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) 
     assert last_event(thread).head["base"] == str(edited.revision)
 
 
-def test_an_edit_that_saw_an_older_revision_is_refused(thread: backscroll.Thread) -> None:
+def test_edit_based_on_an_old_revision_is_a_conflict(thread: backscroll.Thread) -> None:
     """Lost updates are impossible for whoever says which revision they saw."""
     (message,) = say(thread, "u one")
     thread.edit(message.id, "two", seen=message.revision)
@@ -88,7 +88,7 @@ def test_an_edit_that_saw_an_older_revision_is_refused(thread: backscroll.Thread
     assert texts(thread) == ["four"]
 
 
-def test_edit_keeps_the_author_and_regenerate_too(thread: backscroll.Thread) -> None:
+def test_edit_and_regenerate_keep_the_author(thread: backscroll.Thread) -> None:
     """New words are by the same author unless they say otherwise."""
     message = thread.append("assistant", "Meow", author="小猫")
     assert thread.edit(message.id, "Purr").author == "小猫"
@@ -116,7 +116,7 @@ def test_delete_and_restore(thread: backscroll.Thread) -> None:
     assert [m.id for m in thread] == [a.id, b.id, c.id]
 
 
-def test_a_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
+def test_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
     """What is deleted must be restored first; nothing happens to it behind one's back."""
     (message,) = say(thread, "u a")
     thread.delete(message.id)
@@ -152,7 +152,7 @@ def test_regenerate_and_choose_by_number_and_by_revision(thread: backscroll.Thre
     assert thread.head == before
 
 
-def test_editing_an_alternative_keeps_its_number(thread: backscroll.Thread) -> None:
+def test_edited_alternative_keeps_its_number(thread: backscroll.Thread) -> None:
     """The newest words of an alternative are what its number gives."""
     (answer,) = say(thread, "a first")
     thread.regenerate(answer.id, "second")
@@ -168,7 +168,7 @@ def test_editing_an_alternative_keeps_its_number(thread: backscroll.Thread) -> N
 
 
 @pytest.mark.parametrize("which", [7, -1, Ref("0" * 32, 1)])
-def test_choosing_what_is_not_there(thread: backscroll.Thread, which: int | Ref) -> None:
+def test_choosing_a_missing_alternative_is_not_found(thread: backscroll.Thread, which: int | Ref) -> None:
     """An alternative or revision that a message does not have is not found."""
     (answer, other) = say(thread, "a first", "a other")
     for wanted in (which, other.revision):
@@ -176,7 +176,7 @@ def test_choosing_what_is_not_there(thread: backscroll.Thread, which: int | Ref)
             thread.choose(answer.id, wanted)
 
 
-def test_insert_at_the_start_after_and_before(thread: backscroll.Thread) -> None:
+def test_insert_at_the_start_after_or_before_a_message(thread: backscroll.Thread) -> None:
     """A message can be put anywhere, and the others keep their ids and their order."""
     one, two = say(thread, "u one", "a two")
     thread.insert("system", "start")
@@ -197,7 +197,7 @@ def test_insert_into_an_empty_thread(thread: backscroll.Thread) -> None:
     assert texts(thread) == ["only"]
 
 
-def test_inserting_often_at_one_place_keeps_the_order(thread: backscroll.Thread) -> None:
+def test_repeated_inserts_at_one_place_keep_their_order(thread: backscroll.Thread) -> None:
     """A hundred messages squeezed between the same two stand in the order in which they were squeezed in."""
     first, _ = say(thread, "u first", "u last")
     for number in range(50):
@@ -209,7 +209,7 @@ def test_inserting_often_at_one_place_keeps_the_order(thread: backscroll.Thread)
     assert texts(thread) == ["first", *wanted, "last"]
 
 
-def test_move(thread: backscroll.Thread) -> None:
+def test_move_message(thread: backscroll.Thread) -> None:
     """A message goes where it is told, forwards, backwards, to the beginning and to the end."""
     a, b, c, d = say(thread, "u a", "u b", "u c", "u d")
     thread.move(a.id, after=b.id)
@@ -225,7 +225,7 @@ def test_move(thread: backscroll.Thread) -> None:
         thread.move(a.id, after=a.id)
 
 
-def test_what_is_deleted_keeps_its_place_among_the_others(thread: backscroll.Thread) -> None:
+def test_deleted_message_keeps_its_place(thread: backscroll.Thread) -> None:
     """Messages inserted and moved around a deleted one stand on the right side of it when it returns."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.delete(b.id)
@@ -236,7 +236,7 @@ def test_what_is_deleted_keeps_its_place_among_the_others(thread: backscroll.Thr
     assert texts(thread) == ["a", "after a", "b", "after b", "before c", "c"]
 
 
-def test_hide_and_pin_are_flags_that_do_not_touch_the_words(thread: backscroll.Thread) -> None:
+def test_hide_and_pin_do_not_change_the_text(thread: backscroll.Thread) -> None:
     """Flags can be set for several at once, are told apart, and change neither words nor order."""
     a, b = say(thread, "u a", "a b")
     assert thread.hide(a.id, b.id) == 2
@@ -252,7 +252,7 @@ def test_hide_and_pin_are_flags_that_do_not_touch_the_words(thread: backscroll.T
     assert (thread.message(kept.id).hidden, thread.message(kept.id).pinned) == (True, True)
 
 
-def test_several_at_once_are_done_together_or_not_at_all(thread: backscroll.Thread) -> None:
+def test_delete_of_several_messages_is_all_or_nothing(thread: backscroll.Thread) -> None:
     """When one of several messages cannot be deleted, none is."""
     a, b = say(thread, "u a", "a b")
     with pytest.raises(backscroll.NotFound):
@@ -261,7 +261,7 @@ def test_several_at_once_are_done_together_or_not_at_all(thread: backscroll.Thre
     assert kinds(thread) == ["created", "appended", "appended"]
 
 
-def test_a_message_keeps_the_time_at_which_it_was_said(thread: backscroll.Thread) -> None:
+def test_message_keeps_its_time_across_edits(thread: backscroll.Thread) -> None:
     """The time of saying may lie in the past, has a zone, and survives edits; regenerated words have their own."""
     message = thread.append("assistant", "then", at="2024-02-29T23:59:59+08:00")
     assert thread.message(message.id).at == "2024-02-29T23:59:59+08:00"

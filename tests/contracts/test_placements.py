@@ -86,7 +86,7 @@ def hint_of(thread: Thread) -> backscroll.Message:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_what_was_placed_is_sent_again_to_the_byte(
+def test_placed_texts_are_sent_again_byte_for_byte(
     asked: Thread, store: Engine, reopen: Callable[[], Engine], wire: Wire
 ) -> None:
     """The next prompts begin with the whole of the last one, in this process and in the next."""
@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list) else value
 
 
-def test_a_rehearsal_places_nothing(thread: Thread) -> None:
+def test_dry_run_places_nothing(thread: Thread) -> None:
     """A dry run and a look at an earlier moment leave no event, though they say what would be said."""
     say(thread, "u Hello.")
     thread.memory.add("The harbour opens at seven.")
@@ -128,7 +128,7 @@ def test_a_rehearsal_places_nothing(thread: Thread) -> None:
     assert thread.head == placed_at  # said once
 
 
-def test_placements_are_found_apart_from_other_rare_events(store: Engine, thread: Thread) -> None:
+def test_placements_are_read_apart_from_other_rare_events(store: Engine, thread: Thread) -> None:
     """`placed` gives them alone, within bounds, in order; `others` leaves them out; each fork has its own."""
     (a,) = say(thread, "u one")
     thread.memory.add("The first fact of the harbour.")
@@ -163,7 +163,7 @@ def test_placements_are_found_apart_from_other_rare_events(store: Engine, thread
 # -- copied with the log ---------------------------------------------------------------------------------------------
 
 
-def test_a_copy_of_the_log_sends_the_same_bytes(asked: Thread, store: Engine, tmp_path: Path) -> None:
+def test_imported_copy_gives_the_same_prompt(asked: Thread, store: Engine, tmp_path: Path) -> None:
     """Exported and imported elsewhere, a thread with placements gives the same prompt on every wire."""
     say(asked, "a It was that bird.")
     file = tmp_path / "copy.backscroll.jsonl"
@@ -179,7 +179,7 @@ def test_a_copy_of_the_log_sends_the_same_bytes(asked: Thread, store: Engine, tm
 
 
 @pytest.mark.parametrize("damage", ["behind", "texts", "section", "text"])
-def test_a_damaged_placement_is_not_believed(
+def test_damaged_placement_in_a_file_is_refused(
     asked: Thread, store: Engine, tmp_path: Path, damage: str
 ) -> None:
     """A file whose placement was changed is refused from that line on, and the thread still makes prompts."""
@@ -208,7 +208,7 @@ def test_a_damaged_placement_is_not_believed(
         assert other.verify().ok
 
 
-def test_a_placement_that_was_changed_in_the_store_is_found(asked: Thread, store: Engine) -> None:
+def test_verify_reports_a_modified_placement(asked: Thread, store: Engine) -> None:
     """`verify` reports a placement whose words are not the ones that were sealed."""
     if store.store.location.startswith("postgresql"):
         pytest.skip("the file of a server is not ours to change")
@@ -246,7 +246,7 @@ def test_a_placement_that_was_changed_in_the_store_is_found(asked: Thread, store
 # -- deleted, and back again -----------------------------------------------------------------------------------------
 
 
-def test_a_text_goes_with_the_message_it_quotes_and_returns_with_it(asked: Thread) -> None:
+def test_placed_text_follows_the_message_it_quotes(asked: Thread) -> None:
     """Deleted, hidden or edited: missing from the very next prompt; taken back: the same bytes again."""
     hint = hint_of(asked)
     whole = [rehearsed(asked, w) for w in WIRES]
@@ -262,7 +262,7 @@ def test_a_text_goes_with_the_message_it_quotes_and_returns_with_it(asked: Threa
         assert [rehearsed(asked, w) for w in WIRES] == whole
 
 
-def test_a_deletion_elsewhere_reaches_what_was_placed_here(store: Engine) -> None:
+def test_deletion_in_another_thread_withdraws_a_placed_memory(store: Engine) -> None:
     """A memory of one thread that was told in another is withheld there once what it rests on is deleted."""
     home = store.create("home", project="p")
     (hint,) = say(home, "u The vault is behind the painting.")
@@ -279,7 +279,7 @@ def test_a_deletion_elsewhere_reaches_what_was_placed_here(store: Engine) -> Non
     assert rehearsed(here) == whole
 
 
-def test_a_text_is_gone_where_the_message_in_front_of_it_changed(thread: Thread) -> None:
+def test_placed_text_is_replaced_if_the_message_before_it_changed(thread: Thread) -> None:
     """It stands behind certain words; behind other words it is said anew, and never twice."""
     (first,) = say(thread, "u Good morning.")
     thread.memory.add("The harbour opens at seven.")
@@ -292,7 +292,7 @@ def test_a_text_is_gone_where_the_message_in_front_of_it_changed(thread: Thread)
 # -- forgotten -------------------------------------------------------------------------------------------------------
 
 
-def test_forgetting_a_message_erases_what_quoted_it(asked: Thread, store: Engine) -> None:
+def test_forgetting_a_message_erases_placements_that_quote_it(asked: Thread, store: Engine) -> None:
     """No placement, no prompt, no byte of the store says it any more."""
     assert holds(store, SECRET)
     asked.forget(hint_of(asked).id)
@@ -301,7 +301,7 @@ def test_forgetting_a_message_erases_what_quoted_it(asked: Thread, store: Engine
     assert all(e.forgotten for e in placed(asked)[:1])
 
 
-def test_forgetting_a_thread_erases_what_it_placed(asked: Thread, store: Engine) -> None:
+def test_forgetting_a_thread_erases_its_placements(asked: Thread, store: Engine) -> None:
     """Its placements go with everything else of its log."""
     asked.forget_thread()
     assert not holds(store, SECRET)
@@ -310,7 +310,7 @@ def test_forgetting_a_thread_erases_what_it_placed(asked: Thread, store: Engine)
 
 @pytest.mark.parametrize("worded", ["added", "edited", "bound"])
 @pytest.mark.parametrize("way", ["memory", "thread"])
-def test_forgetting_there_erases_what_a_memory_placed_here(store: Engine, way: str, worded: str) -> None:
+def test_forgetting_in_another_thread_erases_a_placed_memory(store: Engine, way: str, worded: str) -> None:
     """Words of another thread that a memory brought into this one leave the store with a forget there."""
     home = store.create("home", project="p")
     (hint,) = say(home, "u The vault is behind the painting.")
@@ -336,7 +336,7 @@ def test_forgetting_there_erases_what_a_memory_placed_here(store: Engine, way: s
     assert [m.text for m in here][-1] == own[-1].text
 
 
-def test_erasing_a_memory_erases_what_its_own_thread_placed(store: Engine, thread: Thread) -> None:
+def test_erasing_a_memory_erases_its_placements(store: Engine, thread: Thread) -> None:
     """The words of a person about a memory are not left behind in prompts that told it, in forks neither."""
     say(thread, "u Good morning.")
     memory = thread.memory.add(f"Vault: {SECRET}")
@@ -349,9 +349,7 @@ def test_erasing_a_memory_erases_what_its_own_thread_placed(store: Engine, threa
     assert SECRET not in said(thread.prompt(BUDGET)) + said(fork.prompt(BUDGET))
 
 
-def test_a_forget_that_comes_with_a_file_reaches_placements(
-    asked: Thread, store: Engine, tmp_path: Path
-) -> None:
+def test_imported_forget_erases_placements(asked: Thread, store: Engine, tmp_path: Path) -> None:
     """Forgotten elsewhere and brought here by a native file: what quoted it goes here, too."""
     before, after = tmp_path / "before.backscroll.jsonl", tmp_path / "after.backscroll.jsonl"
     store.export([asked.id], "native", str(before))
@@ -366,7 +364,7 @@ def test_a_forget_that_comes_with_a_file_reaches_placements(
     assert SECRET not in said(asked.prompt(BUDGET, reserve=0))
 
 
-def test_the_body_names_what_each_text_rests_on(asked: Thread) -> None:
+def test_placement_names_the_revisions_of_each_text(asked: Thread) -> None:
     """Every text of a placement names revisions, and the head the messages that say them."""
     (event,) = placed(asked)
     body: Any = words_from_bytes(event.body or b"{}")

@@ -30,7 +30,7 @@ def rehearsed(thread: Thread, budget: int = BUDGET, wire: Wire = "openai-chat") 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_prompt_fits_is_valid_and_leaves_a_receipt(long: Thread, wire: Wire) -> None:
+def test_prompt_fits_is_valid_and_keeps_a_receipt(long: Thread, wire: Wire) -> None:
     """On each wire: within budget, no rule broken, the account kept and read back as it was given."""
     made = long.prompt(BUDGET, wire=wire, reserve=0)
     assert made.receipt.total <= BUDGET
@@ -42,7 +42,7 @@ def test_a_prompt_fits_is_valid_and_leaves_a_receipt(long: Thread, wire: Wire) -
     assert {e.kind for e in long.events() if e.seq > event.seq} <= {Kind.PLACED}
 
 
-def test_a_rehearsal_writes_nothing(store: Engine, long: Thread) -> None:
+def test_dry_run_writes_nothing(store: Engine, long: Thread) -> None:
     """Neither an event nor an account nor anything else is there after a dry run, and it says what the real one says."""
     head = long.head
     first = long.prompt(BUDGET, reserve=0, dry_run=True)
@@ -52,7 +52,9 @@ def test_a_rehearsal_writes_nothing(store: Engine, long: Thread) -> None:
     assert said(long.prompt(BUDGET, reserve=0)) == said(first)
 
 
-def test_the_same_bytes_after_a_restart(store: Engine, long: Thread, reopen: Callable[[], Engine]) -> None:
+def test_prompts_are_identical_after_a_restart(
+    store: Engine, long: Thread, reopen: Callable[[], Engine]
+) -> None:
     """With nothing in memory, the prompts of all wires are the bytes that they were before."""
     long.prompt(BUDGET, reserve=0)
     work(long, 20)
@@ -62,7 +64,7 @@ def test_the_same_bytes_after_a_restart(store: Engine, long: Thread, reopen: Cal
     assert [rehearsed(again, wire=wire) for wire in WIRES] == before
 
 
-def test_the_beginning_stays_between_compactions(long: Thread) -> None:
+def test_prompt_prefix_is_stable_between_compactions(long: Thread) -> None:
     """A prompt begins with all bytes of the one before, what was added to it included."""
     first = long.prompt(BUDGET, reserve=0, recall=False)
     long.append("assistant", "All is well.")
@@ -73,7 +75,7 @@ def test_the_beginning_stays_between_compactions(long: Thread) -> None:
     assert second.messages[: len(first.messages)] == first.messages
 
 
-def test_undoing_a_compaction_brings_the_prompt_back(long: Thread) -> None:
+def test_undo_of_a_compaction_restores_the_prompt(long: Thread) -> None:
     """The prompt before, the one after, and the one before again after an undo; a redo compacts again."""
     whole = rehearsed(long, 40_000)
     done = long.compact(4000)
@@ -87,7 +89,7 @@ def test_undoing_a_compaction_brings_the_prompt_back(long: Thread) -> None:
     assert rehearsed(long, 40_000) == small
 
 
-def test_nothing_is_condensed_twice(long: Thread) -> None:
+def test_prompt_does_not_compact_twice(long: Thread) -> None:
     """Without new messages no prompt compacts again, however often it is asked for, in whatever budget that fits."""
     for budget in (BUDGET, BUDGET, 40_000, BUDGET, 2000, 2000):
         long.prompt(budget, reserve=0)
@@ -97,7 +99,7 @@ def test_nothing_is_condensed_twice(long: Thread) -> None:
     assert kinds(long).count("compacted") == first <= 3
 
 
-def test_a_crop_takes_out_and_gives_back(long: Thread) -> None:
+def test_crop_can_be_expanded_uncropped_and_undone(long: Thread) -> None:
     """Cropped messages leave prompts, not the history; the handle gives them in full; uncrop and undo bring all back."""
     before, count = rehearsed(long, 40_000), len(long)
     made = long.crop("top", 8, "They read modules and mended them.")
@@ -116,7 +118,7 @@ def test_a_crop_takes_out_and_gives_back(long: Thread) -> None:
         long.uncrop(made.handle)
 
 
-def test_a_summary_of_what_was_changed_is_withheld(long: Thread) -> None:
+def test_crop_summary_is_withheld_while_a_source_is_changed(long: Thread) -> None:
     """A summary by hand is not shown on once a message of it was deleted; rules speak for what is left.
 
     It is withheld for as long as that is so: when all of them say again what they said, so does the summary.
@@ -151,7 +153,7 @@ def test_a_summary_of_what_was_changed_is_withheld(long: Thread) -> None:
 
 
 @pytest.mark.parametrize("amount", [0, -1, 10_000, 2])
-def test_crops_that_cannot_be_are_refused(long: Thread, amount: int) -> None:
+def test_impossible_crops_are_refused(long: Thread, amount: int) -> None:
     """Nothing, less than nothing, more than may go, half a step: refused, and nothing is written."""
     head = long.head
     with pytest.raises(InvalidInput):
@@ -159,7 +161,7 @@ def test_crops_that_cannot_be_are_refused(long: Thread, amount: int) -> None:
     assert long.head == head
 
 
-def test_forks_go_their_own_ways(long: Thread) -> None:
+def test_fork_and_parent_prompts_are_independent(long: Thread) -> None:
     """A crop, a compaction and a message in a fork change nothing in its parent, and the other way round."""
     long.prompt(BUDGET, reserve=0)
     before = rehearsed(long)
@@ -175,7 +177,7 @@ def test_forks_go_their_own_ways(long: Thread) -> None:
     assert "marmalade" not in rehearsed(long)
 
 
-def test_a_fork_of_an_earlier_moment_knows_nothing_later(long: Thread) -> None:
+def test_fork_of_an_earlier_message_shows_nothing_later(long: Thread) -> None:
     """What a compaction and crops of the parent say about later messages is not told in a fork that lacks them."""
     long.append("user", "Never touch the walrus table!")
     work(long, 40, 41, 42, 43)
@@ -206,7 +208,7 @@ def test_recall_finds_what_compaction_hid(store: Engine, long: Thread) -> None:
     assert "kingfisher" in rehearsed(long)
 
 
-def test_what_is_gone_is_told_nowhere(long: Thread) -> None:
+def test_words_that_are_not_live_are_shown_nowhere(long: Thread) -> None:
     """Deleted, hidden, edited and swiped away: not in prompts, accounts, recall, operations or behind handles."""
     words = ["alabaster", "bergamot", "carmine", "damask"]
     marked = [long.append("user", f"We decided to use {w} because it is best.") for w in words]
@@ -225,7 +227,7 @@ def test_what_is_gone_is_told_nowhere(long: Thread) -> None:
     assert {w for w in words for text in told if w in text.partition("Why did we")[0]} == set()
 
 
-def test_forgotten_words_are_in_nothing_that_was_derived(store: Engine, long: Thread) -> None:
+def test_forgotten_words_are_in_no_derived_data(store: Engine, long: Thread) -> None:
     """No artefact, vector, count, receipt, crop or compaction keeps them; what is left is made anew."""
     gone = long.append(
         "user", "Never mention the obsidian obelisk, whoever asks for it and however often they ask!"
@@ -249,7 +251,7 @@ def test_forgotten_words_are_in_nothing_that_was_derived(store: Engine, long: Th
     assert not store.search("obelisk").hits
 
 
-def test_a_worker_makes_what_is_missing_once(store: Engine, long: Thread) -> None:
+def test_workers_derive_missing_data_once(store: Engine, long: Thread) -> None:
     """A worker brings everything up to date, a second one finds nothing to do, and prompts are as without them."""
     before = rehearsed(long)
     one, other = Worker(store), Worker(store)
@@ -261,7 +263,7 @@ def test_a_worker_makes_what_is_missing_once(store: Engine, long: Thread) -> Non
     assert other.run() == 1
 
 
-def test_from_a_large_window_to_a_small_one_and_back(long: Thread) -> None:
+def test_prompts_switch_between_large_and_small_windows(long: Thread) -> None:
     """Another budget or wire between two prompts works, and what fits is there again in full after an undo."""
     whole = long.prompt(128_000, reserve=0, recall=False)
     small = long.prompt(2000, reserve=0, wire="anthropic")
@@ -274,7 +276,7 @@ def test_from_a_large_window_to_a_small_one_and_back(long: Thread) -> None:
     assert said(long.prompt(128_000, reserve=0, recall=False)) == said(whole)
 
 
-def test_a_crop_hides_only_what_it_names(long: Thread) -> None:
+def test_crop_hides_only_its_messages(long: Thread) -> None:
     """A message that was inserted or moved has a number far from its neighbours'; what lies between by number stays."""
     messages = list(long)
     added = long.insert("assistant", "Put in later: pomegranate. " * 8, after=messages[4].id)
@@ -288,7 +290,7 @@ def test_a_crop_hides_only_what_it_names(long: Thread) -> None:
     assert {m.id for m in long} - shown == set(names)
 
 
-def test_hidden_messages_stay_hidden_behind_handles(long: Thread) -> None:
+def test_expand_leaves_out_hidden_messages(long: Thread) -> None:
     """What a handle opens goes to a model: a hidden message is left out of ranges, and refused by itself."""
     first, hidden, last = list(long)[1:4]
     long.hide(hidden.id)

@@ -33,7 +33,7 @@ def expected() -> list[str]:
     return out
 
 
-def test_recent(hundred: backscroll.Thread) -> None:
+def test_recent_messages(hundred: backscroll.Thread) -> None:
     """The last messages in order, as many as there are where more are wanted."""
     everything = expected()
     for n in (0, 1, 2, 5, 50, 97, 98, 1000, 10**30):
@@ -43,7 +43,7 @@ def test_recent(hundred: backscroll.Thread) -> None:
         hundred.recent(-1)
 
 
-def test_ranges_are_slices(hundred: backscroll.Thread) -> None:
+def test_message_ranges_are_slices(hundred: backscroll.Thread) -> None:
     """Any range of messages is that slice of the history, from either end."""
     everything = expected()
     for start, stop in itertools.product(
@@ -56,7 +56,7 @@ def test_ranges_are_slices(hundred: backscroll.Thread) -> None:
             list(hundred.messages(*wrong))
 
 
-def test_ranges_between_messages(hundred: backscroll.Thread) -> None:
+def test_message_ranges_between_two_messages(hundred: backscroll.Thread) -> None:
     """What lies between two messages, counted from either end, deleted ones included where wanted."""
     everything = expected()
     messages = list(hundred)
@@ -78,7 +78,7 @@ def test_ranges_between_messages(hundred: backscroll.Thread) -> None:
         list(hundred.messages(after=Ref(hundred.id, 999)))
 
 
-def test_one_message_by_place_and_by_id(hundred: backscroll.Thread) -> None:
+def test_message_by_place_and_by_id(hundred: backscroll.Thread) -> None:
     """Places count from 0, or from -1 backwards; a place that is not there is not found."""
     everything = expected()
     for place in (0, 1, 6, 52, 96, -1, -2, -97):
@@ -94,7 +94,7 @@ def test_one_message_by_place_and_by_id(hundred: backscroll.Thread) -> None:
         hundred.place(deleted.id)
 
 
-def test_time_travel_shows_what_the_history_was(thread: backscroll.Thread) -> None:
+def test_time_travel_shows_the_history_as_of_every_event(thread: backscroll.Thread) -> None:
     """As of every event, messages, counts, places and turns are what they were right after it."""
     snapshots: list[tuple[list[backscroll.Message], int]] = [([], 0)]
     steps = [
@@ -131,7 +131,7 @@ def test_time_travel_shows_what_the_history_was(thread: backscroll.Thread) -> No
         thread.at(-1)
 
 
-def test_a_walk_sees_one_moment_while_others_write(thread: backscroll.Thread) -> None:
+def test_iteration_sees_one_moment_during_writes(thread: backscroll.Thread) -> None:
     """Somebody who walks through a long history sees it as it was when the walk began."""
     messages = say(thread, *(f"u {n}" for n in range(600)))
     walk = iter(thread)
@@ -175,7 +175,7 @@ NAMING: dict[str, Callable[[backscroll.Thread, Ref], object]] = {
 
 
 @pytest.mark.parametrize("name", NAMING)
-def test_what_does_not_exist_is_not_found(thread: backscroll.Thread, name: str) -> None:
+def test_unknown_and_foreign_ids_are_not_found(thread: backscroll.Thread, name: str) -> None:
     """Unknown messages and ids of other threads are not found, wherever they are named; nothing is written."""
     say(thread, "u a")
     (other,) = say(thread.engine.create(), "u x")
@@ -190,7 +190,7 @@ def test_what_does_not_exist_is_not_found(thread: backscroll.Thread, name: str) 
 @pytest.mark.parametrize(
     "name", ["", "x", "1", "." * 40, "0" * 32, "0" * 32 + ".0", "0" * 32 + ".1\n", "\ud800", "é"]
 )
-def test_what_is_no_id_is_refused(thread: backscroll.Thread, name: str) -> None:
+def test_text_that_is_not_an_id_is_refused(thread: backscroll.Thread, name: str) -> None:
     """A text that is no id at all is refused before anything is looked up."""
     say(thread, "u a")
     for work in (
@@ -203,7 +203,7 @@ def test_what_is_no_id_is_refused(thread: backscroll.Thread, name: str) -> None:
             work()
 
 
-def test_an_event_can_be_read_by_everyone_who_shares_it(thread: backscroll.Thread) -> None:
+def test_event_head_holds_no_words_and_body_is_sealed(thread: backscroll.Thread) -> None:
     """The log says what happened without the words, and the words are in the sealed body."""
     (message,) = say(thread, "u secret words")
     event = list(thread.events())[-1]

@@ -28,7 +28,7 @@ def cut_off(store: backscroll.Engine) -> backscroll.Thread:
     return thread
 
 
-def test_it_is_said_and_finished_at_the_next_opening(
+def test_interrupted_scrub_is_reported_and_finished_at_the_next_opening(
     store: backscroll.Engine, reopen: Callable[[], backscroll.Engine]
 ) -> None:
     """Until then both `doctor` and `verify` name it; afterwards neither does."""
@@ -43,7 +43,7 @@ def test_it_is_said_and_finished_at_the_next_opening(
     assert [m.text for m in again.thread(thread.id)] == ["kept words"]
 
 
-def test_a_whole_forget_leaves_nothing_due(store: backscroll.Engine) -> None:
+def test_completed_forget_leaves_no_scrub_due(store: backscroll.Engine) -> None:
     """The note goes with the rewrite."""
     thread = store.create("talk")
     said = thread.append("user", "xylophonequartz")
@@ -53,7 +53,7 @@ def test_a_whole_forget_leaves_nothing_due(store: backscroll.Engine) -> None:
     assert finish_forgetting(store)
 
 
-def test_a_rehearsal_and_a_failure_leave_no_note(store: backscroll.Engine) -> None:
+def test_dry_run_leaves_no_scrub_due(store: backscroll.Engine) -> None:
     """The note is part of the transaction: what is rolled back is not due."""
     thread = store.create("talk")
     said = thread.append("user", "xylophonequartz")
@@ -62,7 +62,7 @@ def test_a_rehearsal_and_a_failure_leave_no_note(store: backscroll.Engine) -> No
     assert [m.text for m in thread] == ["xylophonequartz"]
 
 
-def test_who_reads_meanwhile_is_not_waited_for(store: backscroll.Engine) -> None:
+def test_scrub_does_not_wait_for_readers(store: backscroll.Engine) -> None:
     """An opening leaves the rewrite to the next one where somebody still looks at an older moment."""
     thread = store.create("talk")
     said = thread.append("user", "xylophonequartz")
@@ -89,9 +89,7 @@ def test_who_reads_meanwhile_is_not_waited_for(store: backscroll.Engine) -> None
     assert not store.verify().scrub_due
 
 
-def test_a_forget_that_comes_with_a_file_is_carried_out_to_the_end(
-    store: backscroll.Engine, tmp_path: Path
-) -> None:
+def test_imported_forget_is_scrubbed_from_the_files(store: backscroll.Engine, tmp_path: Path) -> None:
     """A native file brings a forget along: the words leave the files here, too."""
     thread = store.create("talk")
     say(thread, "u kept words")
@@ -111,7 +109,7 @@ def test_a_forget_that_comes_with_a_file_is_carried_out_to_the_end(
         assert not [file for file in files if b"xylophonequartz" in file.read_bytes()]
 
 
-def test_a_file_that_may_only_be_read_stays_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scrub_stays_due_in_a_read_only_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is opened all the same, and says so."""
     path = tmp_path / "store.db"
     with backscroll.open(path) as store:

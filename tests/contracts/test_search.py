@@ -15,7 +15,7 @@ def found(engine: backscroll.Engine, text: str, **filters: object) -> list[str]:
     return sorted(engine.thread(hit.thread).message(hit.message).text for hit in hits)
 
 
-def test_english_is_found_by_its_stems(thread: backscroll.Thread) -> None:
+def test_english_is_found_by_stem(thread: backscroll.Thread) -> None:
     """Any form of an English word finds the others, whatever the case and the punctuation."""
     say(thread, "u The cats were RUNNING, quickly!", "a A cat runs.", "u Dogs sleep")
     for query in ("cat", "cats", "CAT", "running", "runs", "run cat", "ran OR run"):
@@ -27,7 +27,7 @@ def test_english_is_found_by_its_stems(thread: backscroll.Thread) -> None:
     assert found(thread.engine, "quick*") == ["The cats were RUNNING, quickly!"]
 
 
-def test_chinese_is_found_by_two_characters(thread: backscroll.Thread) -> None:
+def test_chinese_is_found_by_two_adjacent_characters(thread: backscroll.Thread) -> None:
     """Two characters that stand next to each other are found; the same ones apart are not."""
     say(thread, "u 今天天气很好，我们去公园散步吧。", "a 公司的花园很漂亮", "u 天很蓝，气温很高")
     assert found(thread.engine, "天气") == ["今天天气很好，我们去公园散步吧。"]
@@ -38,7 +38,7 @@ def test_chinese_is_found_by_two_characters(thread: backscroll.Thread) -> None:
     assert len(found(thread.engine, "天")) == 2
 
 
-def test_mixed_and_other_scripts(thread: backscroll.Thread) -> None:
+def test_search_in_mixed_and_other_scripts(thread: backscroll.Thread) -> None:
     """Languages may be mixed in one text; accents, widths and identifiers do not get in the way."""
     say(thread, "u 用Python写getUserName函数", "a Café naïve", "u ＡＢＣ１２３", "u なつやすみ Straße Ελλάδα")
     for query in ("python", "函数", "getusername", "user_name", "写 python"):
@@ -50,7 +50,7 @@ def test_mixed_and_other_scripts(thread: backscroll.Thread) -> None:
         assert found(thread.engine, query) == ["なつやすみ Straße Ελλάδα"]
 
 
-def test_every_part_with_words_is_found(thread: backscroll.Thread) -> None:
+def test_search_covers_every_part_with_words(thread: backscroll.Thread) -> None:
     """Text, reasoning, authors, tool names, arguments and results are found; opaque parts are not read."""
     engine = thread.engine
     content = Content(
@@ -70,7 +70,7 @@ def test_every_part_with_words_is_found(thread: backscroll.Thread) -> None:
         assert engine.search(word).hits == []
 
 
-def test_filters(store: backscroll.Engine) -> None:
+def test_search_filters(store: backscroll.Engine) -> None:
     """A search can be narrowed to a thread, project, kind, roles, time and tool, alone and together."""
     one = store.create("one", project="p", kind="agent")
     two = store.create("two", project="q")
@@ -106,7 +106,7 @@ def test_filters(store: backscroll.Engine) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "-", "!!!", "-word", '""', "\0", "\ud800"])
-def test_queries_without_a_word_are_refused(thread: backscroll.Thread, query: str) -> None:
+def test_query_without_a_word_is_refused(thread: backscroll.Thread, query: str) -> None:
     """A query that asks for nothing says so, and what to type instead."""
     say(thread, "u or word")
     with pytest.raises(backscroll.InvalidInput) as refused:
@@ -135,7 +135,7 @@ def test_no_query_is_a_syntax_error(thread: backscroll.Thread, query: str) -> No
     assert found(thread.engine, "b") == ["a b c"]
 
 
-def test_words_are_relaxed_only_where_nothing_has_them_all(thread: backscroll.Thread) -> None:
+def test_search_is_relaxed_only_if_no_message_has_all_words(thread: backscroll.Thread) -> None:
     """All words first; where no message has them all, those with some, and the result says so."""
     say(thread, "u red apple", "u green apple", "u red car")
     engine = thread.engine
@@ -146,7 +146,7 @@ def test_words_are_relaxed_only_where_nothing_has_them_all(thread: backscroll.Th
     assert engine.search("blue").relaxed is False
 
 
-def test_hits_say_where_and_why(thread: backscroll.Thread) -> None:
+def test_hits_name_their_message_and_mark_the_match(thread: backscroll.Thread) -> None:
     """A hit names thread, title, message, revision, role and time, and its snippet marks the match."""
     message = thread.append(
         "assistant", "Far away a lantern burns", author="Ann", at="2024-01-01T00:00:00+00:00"
@@ -163,7 +163,7 @@ def test_hits_say_where_and_why(thread: backscroll.Thread) -> None:
     assert hit.score > 0
 
 
-def test_the_best_come_first_and_no_more_than_wanted(thread: backscroll.Thread) -> None:
+def test_search_ranks_hits_and_respects_the_limit(thread: backscroll.Thread) -> None:
     """A short message that is all about the word comes before a long one that mentions it."""
     say(thread, "u " + "filler " * 200 + "compass", "u compass compass", "u the compass of a ship")
     hits = thread.engine.search("compass", limit=2).hits
@@ -200,7 +200,7 @@ def test_the_index_follows_edits_deletes_and_undo(thread: backscroll.Thread) -> 
     assert found(engine, "original") == ["original"]
 
 
-def test_words_taken_out_and_put_in_again_do_not_get_mixed_up(thread: backscroll.Thread) -> None:
+def test_index_stays_correct_after_delete_and_undo(thread: backscroll.Thread) -> None:
     """After the newest words left the index, new words come in, and the old ones return: each message finds its own."""
     engine = thread.engine
     (first,) = say(thread, "u first")
@@ -217,7 +217,7 @@ def test_words_taken_out_and_put_in_again_do_not_get_mixed_up(thread: backscroll
     assert (found(engine, "second"), found(engine, "third")) == ([], ["third"])
 
 
-def test_what_is_edited_away_in_the_parent_is_found_in_the_fork(thread: backscroll.Thread) -> None:
+def test_revision_edited_in_the_parent_is_found_in_the_fork(thread: backscroll.Thread) -> None:
     """A revision stays in the index while any thread shows it, and is shown where it still stands."""
     engine = thread.engine
     message, gone = say(thread, "u shared words", "u fading")
@@ -238,7 +238,7 @@ def test_what_is_edited_away_in_the_parent_is_found_in_the_fork(thread: backscro
     assert {h.message for h in engine.search("fading", thread=fork.id).hits} == {gone.id}
 
 
-def test_a_thread_is_searched_through_all_of_its_past(thread: backscroll.Thread) -> None:
+def test_search_of_a_fork_covers_its_ancestors(thread: backscroll.Thread) -> None:
     """Searching a fork of a fork finds what its ancestors said before, and nothing that they said after."""
     say(thread, "u grandparent")
     child = thread.fork()
@@ -256,7 +256,7 @@ def test_a_thread_is_searched_through_all_of_its_past(thread: backscroll.Thread)
     assert len(thread.engine.search("later").hits) == 2
 
 
-def test_forgotten_words_are_found_nowhere(thread: backscroll.Thread) -> None:
+def test_forgotten_words_are_not_found(thread: backscroll.Thread) -> None:
     """What was forgotten is out of the index in every fork."""
     message, _ = say(thread, "u confidential", "u public")
     fork = thread.fork()

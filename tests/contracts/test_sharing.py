@@ -15,7 +15,7 @@ from tests import programs
 from tests.contracts.talk import kinds, say, texts
 
 
-def test_opening_twice_gives_the_same_engine(
+def test_opening_a_store_twice_returns_the_same_engine(
     store: backscroll.Engine, reopen: Callable[[], backscroll.Engine]
 ) -> None:
     """Within one process a store has one engine, which lives until its last user closes it."""
@@ -26,7 +26,7 @@ def test_opening_twice_gives_the_same_engine(
     assert texts(store.thread(thread.id)) == []
 
 
-def test_a_closed_store_says_so(store_url: str) -> None:
+def test_closed_store_raises_a_clear_error(store_url: str) -> None:
     """After closing, every call is a clear error; opening again brings everything back."""
     engine = backscroll.open(store_url)
     thread = engine.create("x")
@@ -39,7 +39,7 @@ def test_a_closed_store_says_so(store_url: str) -> None:
         assert texts(engine.thread(thread.id)) == ["a"]
 
 
-def test_two_handles_on_a_thread_agree(store: backscroll.Engine) -> None:
+def test_two_handles_on_a_thread_see_the_same_state(store: backscroll.Engine) -> None:
     """What one handle does the other sees at once: neither keeps anything of its own."""
     one = store.create("x")
     two = store.thread(one.id, actor="user:bob")
@@ -109,7 +109,7 @@ def test_eight_threads_work_on_several_conversations(store: backscroll.Engine) -
     assert len(list(store.threads())) == 4 + 16
 
 
-def test_only_one_of_many_editors_who_saw_the_same_revision_wins(store: backscroll.Engine) -> None:
+def test_only_one_of_concurrent_edits_of_a_revision_succeeds(store: backscroll.Engine) -> None:
     """Of eight edits that say what they saw, one is written and seven are conflicts."""
     thread = store.create()
     (message,) = say(thread, "u original")
@@ -130,7 +130,7 @@ def test_only_one_of_many_editors_who_saw_the_same_revision_wins(store: backscro
     assert kinds(thread) == ["created", "appended", "edited"]
 
 
-def test_readers_see_whole_operations_only(store: backscroll.Engine) -> None:
+def test_readers_never_see_half_an_operation(store: backscroll.Engine) -> None:
     """While several messages are deleted and restored at once, a reader sees all of them or none."""
     thread = store.create()
     messages = say(thread, *(f"u {n}" for n in range(20)))
@@ -154,7 +154,7 @@ def test_readers_see_whole_operations_only(store: backscroll.Engine) -> None:
     assert 20 in seen
 
 
-def test_a_failed_operation_leaves_the_others_alone(store: backscroll.Engine) -> None:
+def test_failed_operation_does_not_affect_concurrent_writers(store: backscroll.Engine) -> None:
     """While others write, operations that are refused take nothing of theirs with them."""
     thread = store.create()
     (message,) = say(thread, "u a")
@@ -213,7 +213,7 @@ assert sorted(found) == sorted([f"parent {n}" for n in range(21)] + [f"child {n}
 
 
 @pytest.mark.parametrize("handle", ["inherited", "reopened"])
-def test_a_forked_process_may_go_on_with_an_open_store(
+def test_forked_process_can_use_an_open_store(
     store: backscroll.Engine, store_url: str, tmp_path: Path, handle: str
 ) -> None:
     """A child that inherited an open store writes through it or through its own, and the parent's closing takes nothing away."""
@@ -228,7 +228,7 @@ def test_a_forked_process_may_go_on_with_an_open_store(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_another_process_wrote_is_there_at_once(store: backscroll.Engine, store_url: str) -> None:
+def test_writes_of_another_process_are_visible_at_once(store: backscroll.Engine, store_url: str) -> None:
     """A second program's words, edits and new threads are seen without reopening."""
     thread = store.create("here")
     (message,) = say(thread, "u a")

@@ -15,7 +15,7 @@ from backscroll.vocab.event import Kind
 from backscroll.vocab.task import TaskState
 
 
-def test_a_task_and_its_verdict_are_durable(
+def test_task_and_verdict_are_durable(
     thread: backscroll.Thread, reopen: Callable[[], backscroll.Engine]
 ) -> None:
     """Another handle sees the same, attempts, feedback and messages included."""
@@ -36,7 +36,7 @@ def test_a_task_and_its_verdict_are_durable(
     assert again.state is TaskState.COMPLETED
 
 
-def test_a_fork_has_the_tasks_of_its_past(thread: backscroll.Thread) -> None:
+def test_fork_has_the_tasks_up_to_its_message(thread: backscroll.Thread) -> None:
     """Up to the message at which it forks; each goes its own way from there."""
     first = thread.tasks.start("one")
     edge = thread.append("user", "one")
@@ -51,7 +51,7 @@ def test_a_fork_has_the_tasks_of_its_past(thread: backscroll.Thread) -> None:
     assert thread.tasks.get(second.id).state is TaskState.IN_PROGRESS
 
 
-def test_a_copy_of_the_log_tells_the_same_tasks(
+def test_imported_copy_has_the_same_tasks(
     thread: backscroll.Thread, store: backscroll.Engine, tmp_path: Path
 ) -> None:
     """An export brought into another store."""
@@ -149,7 +149,7 @@ def test_whatever_is_done_nothing_is_lost_and_everything_follows_from_the_log(
             assert first not in said
 
 
-def test_every_step_is_one_stroke(thread: backscroll.Thread) -> None:
+def test_every_task_step_is_one_undo(thread: backscroll.Thread) -> None:
     """Undo after undo leads back to where nothing had happened; redo leads forth again."""
     thread.append("user", "please count the carriages " * 30)
     thread.append("assistant", "There are nine. " * 30)
@@ -175,7 +175,7 @@ def test_every_step_is_one_stroke(thread: backscroll.Thread) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.TASKED, Kind.FLUSHED])
-def test_heads_hold_no_words(thread: backscroll.Thread, kind: Kind) -> None:
+def test_headers_of_task_events_hold_no_words(thread: backscroll.Thread, kind: Kind) -> None:
     """Words lie in sealed bodies, where they can be forgotten."""
     thread.tasks.start("swordfish")
     thread.append("user", "swordfish")

@@ -11,7 +11,7 @@ def use(thread: backscroll.Thread, number: int, name: str, target: str, words: s
     thread.append("tool", [ToolResult(f"c{number}", (Text(words),))])
 
 
-def test_uses_are_found_by_tool_target_words_and_turn(thread: backscroll.Thread) -> None:
+def test_tool_history_filters_by_tool_target_text_and_turn(thread: backscroll.Thread) -> None:
     thread.append("user", "look")
     use(thread, 1, "Read", "src/login.py", "def check(): ...")
     use(thread, 2, "Grep", "登录", "三处匹配：会话过期")
@@ -26,7 +26,7 @@ def test_uses_are_found_by_tool_target_words_and_turn(thread: backscroll.Thread)
     assert [d.target for d in thread.operations(1)] == ["src/logout.py"]
 
 
-def test_only_live_words_are_found(thread: backscroll.Thread) -> None:
+def test_tool_history_shows_live_calls_only(thread: backscroll.Thread) -> None:
     thread.append("user", "look")
     use(thread, 1, "Read", "a.py", "secret plans")
     found = thread.tool_history(text="secret")[0].digest
@@ -39,7 +39,7 @@ def test_only_live_words_are_found(thread: backscroll.Thread) -> None:
     assert thread.operations() == []
 
 
-def test_a_fork_sees_its_own_past_only(thread: backscroll.Thread) -> None:
+def test_tool_history_of_a_fork_is_its_own(thread: backscroll.Thread) -> None:
     thread.append("user", "look")
     use(thread, 1, "Read", "a.py", "shared")
     fork = thread.fork()

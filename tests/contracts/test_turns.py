@@ -10,7 +10,7 @@ import backscroll
 from tests.contracts.talk import say, texts
 
 
-def test_turns_are_numbered_along_the_history(thread: backscroll.Thread) -> None:
+def test_turns_are_numbered_without_gaps(thread: backscroll.Thread) -> None:
     """A user message opens a turn; what stands before the first is turn 0; numbers have no gaps."""
     say(thread, "a Welcome", "s Rules", "u one", "a 1", "t r", "u two", "u three", "a 3")
     turns = list(thread.turns())
@@ -27,7 +27,7 @@ def test_turns_are_numbered_along_the_history(thread: backscroll.Thread) -> None
     assert [t.timestamp for t in turns] == [t.messages[0].at for t in turns]
 
 
-def test_a_thread_that_begins_with_the_user_has_no_turn_0(thread: backscroll.Thread) -> None:
+def test_thread_that_starts_with_the_user_has_no_turn_0(thread: backscroll.Thread) -> None:
     """Turn 0 is there only where something stands before the first user message."""
     assert list(thread.turns()) == []
     say(thread, "u one")
@@ -38,7 +38,7 @@ def test_a_thread_that_begins_with_the_user_has_no_turn_0(thread: backscroll.Thr
     assert thread.turn(0).user_input == ""
 
 
-def test_turns_by_number(thread: backscroll.Thread) -> None:
+def test_turns_are_read_by_number_and_range(thread: backscroll.Thread) -> None:
     """Any turn and any range of turns, without reading those before, and the last ones."""
     for n in range(1, 41):
         say(thread, f"u q{n}", f"a a{n}", "t x", f"a b{n}")
@@ -57,7 +57,7 @@ def test_turns_by_number(thread: backscroll.Thread) -> None:
             thread.turn(wrong)
 
 
-def test_a_turn_keeps_its_id_for_life(thread: backscroll.Thread) -> None:
+def test_turn_id_never_changes(thread: backscroll.Thread) -> None:
     """The id is a UUID that edits, regenerations, moves, deletions and renumbering leave alone."""
     say(thread, "a hello")
     one, one_a, two, two_a = say(thread, "u one", "a 1", "u two", "a 2")
@@ -78,7 +78,7 @@ def test_a_turn_keeps_its_id_for_life(thread: backscroll.Thread) -> None:
     assert thread.turn(ids[1]).messages[0].id == one.id
 
 
-def test_the_version_changes_exactly_when_the_turn_says_something_else(thread: backscroll.Thread) -> None:
+def test_turn_version_changes_only_with_its_content(thread: backscroll.Thread) -> None:
     """Words, additions and deletions change the version; flags, other turns and undoing leave or restore it."""
     one, answer, two = say(thread, "u one", "a 1", "u two")
     start = [t.version for t in thread.turns()]
@@ -110,7 +110,7 @@ def test_the_version_changes_exactly_when_the_turn_says_something_else(thread: b
     assert versions() == [start[0], changed]
 
 
-def test_an_edit_that_changes_nothing_leaves_no_trace(thread: backscroll.Thread) -> None:
+def test_edit_without_a_change_adds_no_revision(thread: backscroll.Thread) -> None:
     """Saving the same words again makes no revision, so that the turn is not another one."""
     one = thread.append("user", "one", author="Ann")
     before, version = thread.head, thread.turn(1).version
@@ -122,7 +122,7 @@ def test_an_edit_that_changes_nothing_leaves_no_trace(thread: backscroll.Thread)
         thread.edit(one.id, "one ", seen=one.revision)
 
 
-def test_steps_are_replies_with_their_tool_results(thread: backscroll.Thread) -> None:
+def test_step_is_a_reply_with_its_tool_results(thread: backscroll.Thread) -> None:
     """Each assistant message begins a step, with what came before the first one in it; results stay with their call."""
     say(thread, "u do it", "s note", "a call 1", "t r1", "t r2", "a call 2", "t r3", "a done")
     assert [texts(s.messages) for s in thread.turn(1).steps] == [
@@ -134,7 +134,7 @@ def test_steps_are_replies_with_their_tool_results(thread: backscroll.Thread) ->
     assert [texts(s.messages) for s in thread.turn(2).steps] == [["alone"]]
 
 
-def test_processed_holds_for_one_version(thread: backscroll.Thread) -> None:
+def test_processed_mark_holds_for_one_version(thread: backscroll.Thread) -> None:
     """A turn that was analysed is processed until it says something else, and again when that is undone."""
     say(thread, "a hello")
     one, _ = say(thread, "u one", "a 1")
@@ -154,7 +154,7 @@ def test_processed_holds_for_one_version(thread: backscroll.Thread) -> None:
     assert [t.processed for t in thread.engine.thread(thread.id).turns()] == [True, True]
 
 
-def test_token_counts_have_a_slot_for_each_tokenizer(thread: backscroll.Thread) -> None:
+def test_token_counts_are_kept_per_tokenizer(thread: backscroll.Thread) -> None:
     """Counts are kept by revision and tokenizer, can be set anew, and go with the words."""
     engine = thread.engine
     a, b = say(thread, "u a", "a b")

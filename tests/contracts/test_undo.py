@@ -58,7 +58,7 @@ def state(thread: backscroll.Thread) -> list[object]:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_undo_takes_back_and_redo_does_again(thread: backscroll.Thread, name: str) -> None:
+def test_undo_reverts_and_redo_reapplies_every_operation(thread: backscroll.Thread, name: str) -> None:
     """After an undo everything is as before the operation, after a redo as after it, as often as one likes."""
     messages = prepared(thread)
     before = state(thread)
@@ -75,7 +75,7 @@ def test_undo_takes_back_and_redo_does_again(thread: backscroll.Thread, name: st
         thread.undo()
 
 
-def test_undo_and_redo_go_through_a_whole_history(thread: backscroll.Thread) -> None:
+def test_undo_and_redo_walk_through_many_operations(thread: backscroll.Thread) -> None:
     """Many operations are undone one by one in reverse, and redone one by one."""
     messages = prepared(thread)
     states = [state(thread)]
@@ -93,7 +93,7 @@ def test_undo_and_redo_go_through_a_whole_history(thread: backscroll.Thread) -> 
         assert state(thread) == expected
 
 
-def test_new_messages_are_not_undone(thread: backscroll.Thread) -> None:
+def test_undo_skips_new_messages(thread: backscroll.Thread) -> None:
     """Speaking is no operation that undo takes back."""
     (a,) = say(thread, "u a")
     thread.edit(a.id, "b")
@@ -106,7 +106,7 @@ def test_new_messages_are_not_undone(thread: backscroll.Thread) -> None:
     assert refused.value.hint
 
 
-def test_undo_belongs_to_an_actor(thread: backscroll.Thread) -> None:
+def test_undo_is_per_actor(thread: backscroll.Thread) -> None:
     """Each actor takes back their own last operation, whatever others did elsewhere meanwhile."""
     a, b = say(thread, "u a", "a b")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
@@ -123,7 +123,7 @@ def test_undo_belongs_to_an_actor(thread: backscroll.Thread) -> None:
         thread.as_actor("user:eve").redo()
 
 
-def test_what_somebody_else_did_meanwhile_is_not_overwritten(thread: backscroll.Thread) -> None:
+def test_undo_conflicts_with_later_changes_of_another_actor(thread: backscroll.Thread) -> None:
     """Where another actor changed the same thing since, undo is a conflict and changes nothing."""
     (a,) = say(thread, "u a")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
@@ -144,7 +144,7 @@ def test_what_somebody_else_did_meanwhile_is_not_overwritten(thread: backscroll.
     assert thread.info.title == "by bob"
 
 
-def test_only_the_fields_that_were_changed_are_set_back(thread: backscroll.Thread) -> None:
+def test_undo_reverts_only_the_changed_fields(thread: backscroll.Thread) -> None:
     """Taking back an edit leaves a pin alone that somebody else has put on the same message."""
     a, b = say(thread, "u a", "u b")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
@@ -156,7 +156,7 @@ def test_only_the_fields_that_were_changed_are_set_back(thread: backscroll.Threa
     assert (message.text, message.pinned, texts(thread)) == ("a", True, ["b", "a"])
 
 
-def test_a_conflict_in_one_of_several_takes_back_none(thread: backscroll.Thread) -> None:
+def test_undo_of_several_messages_is_all_or_nothing(thread: backscroll.Thread) -> None:
     """A stroke is undone whole or not at all."""
     a, b = say(thread, "u a", "u b")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
@@ -167,7 +167,7 @@ def test_a_conflict_in_one_of_several_takes_back_none(thread: backscroll.Thread)
     assert texts(thread) == ["b"]
 
 
-def test_a_new_operation_ends_the_chance_to_redo(thread: backscroll.Thread) -> None:
+def test_new_operation_clears_redo(thread: backscroll.Thread) -> None:
     """After doing something else there is nothing to do again; speaking does not count."""
     (a,) = say(thread, "u a")
     thread.edit(a.id, "b")
@@ -181,7 +181,7 @@ def test_a_new_operation_ends_the_chance_to_redo(thread: backscroll.Thread) -> N
     assert thread.message(a.id).text == "a"
 
 
-def test_several_deleted_at_once_come_back_at_once(thread: backscroll.Thread) -> None:
+def test_undo_restores_all_messages_deleted_at_once(thread: backscroll.Thread) -> None:
     """A stroke of any size is one undo."""
     messages = say(thread, *(f"u {n}" for n in range(260)))
     thread.delete(messages[0].id)
@@ -214,7 +214,7 @@ def test_many_undos_and_redos_in_a_row(thread: backscroll.Thread) -> None:
     assert texts(thread) == ["0"]
 
 
-def test_undo_passes_over_what_was_forgotten(thread: backscroll.Thread) -> None:
+def test_undo_skips_forgotten_messages(thread: backscroll.Thread) -> None:
     """Operations on a message whose words are gone can be neither undone nor redone; those before them can."""
     a, b = say(thread, "u a", "u b")
     thread.edit(a.id, "A")
@@ -232,7 +232,7 @@ def test_undo_passes_over_what_was_forgotten(thread: backscroll.Thread) -> None:
             work()
 
 
-def test_undoing_an_insert_takes_the_message_out(thread: backscroll.Thread) -> None:
+def test_undo_of_an_insert_removes_the_message(thread: backscroll.Thread) -> None:
     """What was inserted is deleted by undo, and redo puts it back to its place under the same id."""
     a, _ = say(thread, "u a", "u b")
     inserted = thread.insert("assistant", "between", after=a.id)
@@ -243,7 +243,7 @@ def test_undoing_an_insert_takes_the_message_out(thread: backscroll.Thread) -> N
     assert [m.id for m in thread][1] == inserted.id
 
 
-def test_two_messages_never_stand_at_one_place(thread: backscroll.Thread) -> None:
+def test_restored_message_never_shares_a_position(thread: backscroll.Thread) -> None:
     """A message that undo brings back to where another one was put meanwhile stands beside it, and both are read."""
     first, last = say(thread, "u first", "u last")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")

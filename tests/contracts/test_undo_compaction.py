@@ -29,7 +29,7 @@ def first(thread: Thread) -> Ref:
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_a_compaction_is_taken_back_whoever_made_it(long: Thread, by_hand: bool) -> None:
+def test_undo_compaction_reverts_any_actors_compaction(long: Thread, by_hand: bool) -> None:
     """The past is shown again as if nothing had been condensed; redo condenses it again, and undo_compaction shows it again."""
     whole = said(long, AMPLE)
     if by_hand:
@@ -48,7 +48,7 @@ def test_a_compaction_is_taken_back_whoever_made_it(long: Thread, by_hand: bool)
     assert said(long, AMPLE) == whole
 
 
-def test_a_small_prompt_condenses_the_past_anew(long: Thread) -> None:
+def test_prompt_compacts_again_after_undo_compaction(long: Thread) -> None:
     """Taken back, the next prompt in the same budget fits all the same, under a compaction of its own."""
     long.prompt(BUDGET, reserve=0, recall=False)
     long.undo_compaction()
@@ -58,7 +58,7 @@ def test_a_small_prompt_condenses_the_past_anew(long: Thread) -> None:
     assert said(long, BUDGET) == json.dumps(made.request, ensure_ascii=False)
 
 
-def test_there_is_nothing_to_take_back(long: Thread) -> None:
+def test_undo_compaction_without_a_compaction_is_an_error(long: Thread) -> None:
     """Neither before the first compaction nor twice: an error with what to do, and nothing is written."""
     for _ in range(2):
         head = long.head
@@ -73,7 +73,7 @@ def test_there_is_nothing_to_take_back(long: Thread) -> None:
         long.undo_compaction()
 
 
-def test_the_one_before_is_in_force_then(long: Thread) -> None:
+def test_undo_compaction_restores_the_previous_compaction(long: Thread) -> None:
     """Compactions are taken back one at a time, the newest first."""
     whole = said(long, AMPLE)
     long.compact(12_000)
@@ -88,7 +88,7 @@ def test_the_one_before_is_in_force_then(long: Thread) -> None:
         long.undo_compaction()
 
 
-def test_your_own_operations_are_not_counted_off_by_it(long: Thread) -> None:
+def test_undo_after_undo_compaction_reverts_the_last_operation(long: Thread) -> None:
     """Undo after it takes back what you did last, not what you did before that."""
     message = first(long)
     long.pin(message)
@@ -109,7 +109,7 @@ def test_your_own_operations_are_not_counted_off_by_it(long: Thread) -> None:
     assert ORIGINAL not in said(long, AMPLE)
 
 
-def test_what_somebody_else_took_back_is_not_taken_back_again(long: Thread) -> None:
+def test_compaction_undone_by_another_actor_cannot_be_undone_again(long: Thread) -> None:
     """Whoever compacted has nothing left to undo then."""
     engine = long.as_actor("backscroll")
     engine.compact(BUDGET)
@@ -122,7 +122,7 @@ def test_what_somebody_else_took_back_is_not_taken_back_again(long: Thread) -> N
 
 
 @pytest.mark.parametrize("how", ["undo", "undo_compaction"])
-def test_what_went_on_with_it_goes_with_it(long: Thread, how: str) -> None:
+def test_undo_compaction_also_reverts_later_trims(long: Thread, how: str) -> None:
     """A fresh result that was cut later is written down as a compaction too: it does not keep the one before in force."""
     long.compact(BUDGET)
     long.append("user", "Now read the large one.")
@@ -141,7 +141,7 @@ def test_what_went_on_with_it_goes_with_it(long: Thread, how: str) -> None:
     assert ORIGINAL not in said(long, 90_000)
 
 
-def test_a_fork_takes_back_what_its_parent_condensed(long: Thread) -> None:
+def test_undo_compaction_in_a_fork_leaves_the_parent(long: Thread) -> None:
     """In the fork alone; the parent stays as it is."""
     long.compact(BUDGET)
     fork = long.fork()

@@ -30,7 +30,7 @@ def test_threads_are_listed_by_user_project_and_metadata(store: Engine) -> None:
         store.thread(ann.id, user="bob")
 
 
-def test_a_user_can_be_changed_and_taken_back(store: Engine) -> None:
+def test_user_of_a_thread_can_be_changed_and_undone(store: Engine) -> None:
     thread = store.create("a", user="ann")
     thread.describe(user="bob")
     assert [i.id for i in store.threads(user="bob")] == [thread.id]
@@ -41,7 +41,7 @@ def test_a_user_can_be_changed_and_taken_back(store: Engine) -> None:
     assert store.verify().flaws == []
 
 
-def test_search_and_recall_of_a_user(store: Engine) -> None:
+def test_search_and_recall_by_user(store: Engine) -> None:
     for name in ("ann", "bob"):
         store.create(user=name).append("user", f"The lighthouse keeper of {name} is called Odo.")
     assert [hit.snippet for hit in store.search("lighthouse", user="ann").hits if "bob" in hit.snippet] == []
@@ -58,7 +58,7 @@ def test_search_and_recall_of_a_user(store: Engine) -> None:
     assert "Odo" not in nobody.recall("Who is the lighthouse keeper?", 400, scope="all").text
 
 
-def test_a_thread_is_found_by_its_key_or_begun(store: Engine) -> None:
+def test_thread_for_finds_or_creates_a_thread_by_key(store: Engine) -> None:
     first = store.thread_for("telegram:4711", "Chat", user="ann", project="p", tags=["x"])
     again = store.thread_for("telegram:4711", "Another title")
     assert (again.id, again.info.title, again.info.key) == (first.id, "Chat", "telegram:4711")
@@ -72,7 +72,7 @@ def test_a_thread_is_found_by_its_key_or_begun(store: Engine) -> None:
     assert store.thread_for(long).id == store.thread_for(long).id != store.thread_for(long[:-1]).id
 
 
-def test_a_fork_has_no_key_and_a_forgotten_thread_neither(store: Engine) -> None:
+def test_forks_and_forgotten_threads_have_no_key(store: Engine) -> None:
     first = store.thread_for("k", user="ann")
     first.append("user", "Hello.")
     fork = first.fork()
@@ -84,7 +84,7 @@ def test_a_fork_has_no_key_and_a_forgotten_thread_neither(store: Engine) -> None
     assert store.verify().flaws == []
 
 
-def test_many_ask_for_one_key_at_once(store: Engine) -> None:
+def test_concurrent_thread_for_calls_create_one_thread(store: Engine) -> None:
     start = threading.Barrier(8)
     found: list[str] = []
 
@@ -102,7 +102,7 @@ def test_many_ask_for_one_key_at_once(store: Engine) -> None:
     assert len(list(store.threads())) == 1
 
 
-def test_keys_and_users_travel_with_a_native_file(
+def test_native_file_keeps_keys_and_users(
     store: Engine, tmp_path: Path, reopen: Callable[[], Engine]
 ) -> None:
     first = store.thread_for("k", user="ann")
@@ -127,7 +127,7 @@ def told(thread: Thread) -> str:
     return str(thread.prompt(8000).messages)
 
 
-def test_a_profile_on_every_store(store: Engine) -> None:
+def test_user_profile(store: Engine) -> None:
     one = store.create(user="ann")
     said = one.append("user", "I am allergic to nuts. I live in Lisbon.")
     other = store.create(user="ann")

@@ -30,7 +30,7 @@ def fill(thread: backscroll.Thread) -> tuple[int, backscroll.StoreError]:
     raise AssertionError("the disk never filled up")
 
 
-def test_a_file_that_may_not_grow(sqlite_url: str) -> None:
+def test_write_is_refused_at_the_size_limit_of_sqlite(sqlite_url: str) -> None:
     """At SQLite's own limit the write is refused, reading goes on, and with more room writing does."""
     with backscroll.open(sqlite_url) as engine:
         thread = engine.create("full")
@@ -56,7 +56,7 @@ def test_a_file_that_may_not_grow(sqlite_url: str) -> None:
         proof.assert_sound(engine)
 
 
-def test_many_who_share_a_transaction_on_a_full_disk(sqlite_url: str) -> None:
+def test_threads_know_their_stored_messages_on_a_full_disk(sqlite_url: str) -> None:
     """When the disk fills up under several OS threads, each of them knows which of its messages are in."""
     with backscroll.open(sqlite_url) as engine:
         threads = [engine.create(str(n)) for n in range(8)]
@@ -105,7 +105,7 @@ print(count)
 """
 
 
-def test_files_that_the_system_does_not_let_grow(sqlite_url: str) -> None:
+def test_write_works_again_after_a_file_size_limit(sqlite_url: str) -> None:
     """Where the system refuses to write on, nothing is lost; in the same process it works again once there is room."""
     with backscroll.open(sqlite_url) as engine:
         thread = engine.create("limited")
@@ -131,7 +131,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_disk_that_is_really_full(tiny_disk: Path) -> None:
+def test_store_on_a_full_disk_is_readable_and_recovers(tiny_disk: Path) -> None:
     """On a file system without a free byte the store is readable, a forget frees room, and writing goes on."""
     with backscroll.open(tiny_disk / "store.db") as engine:
         thread = engine.create("disk")
@@ -150,7 +150,7 @@ def test_a_disk_that_is_really_full(tiny_disk: Path) -> None:
         assert engine.verify().ok
 
 
-def test_no_room_for_a_new_store(tiny_disk: Path) -> None:
+def test_creating_a_store_on_a_full_disk_is_a_clear_error(tiny_disk: Path) -> None:
     """A store that cannot even be made is a clear error."""
     (tiny_disk / "ballast").write_bytes(bytes(1_040_000))
     with pytest.raises(backscroll.StoreError) as refused:
@@ -162,6 +162,6 @@ def test_no_room_for_a_new_store(tiny_disk: Path) -> None:
         proof.assert_sound(engine)
 
 
-def test_the_limit_is_not_ours() -> None:
+def test_size_limit_of_children_does_not_apply_here() -> None:
     """The limits that these tests set are those of their children."""
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

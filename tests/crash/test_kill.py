@@ -27,13 +27,13 @@ def kill_and_look(address: str, rounds: int, seed: int) -> None:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("seed", range(STORES))
-def test_what_sqlite_acknowledged_survives_killing_the_process(sqlite_url: str, seed: int) -> None:
+def test_acknowledged_sqlite_writes_survive_sigkill(sqlite_url: str, seed: int) -> None:
     """Appends, edits, deletes, undos and forgets of several OS threads survive SIGKILL at random moments."""
     kill_and_look(sqlite_url, ROUNDS, seed)
 
 
 @pytest.mark.crash
-def test_what_postgres_acknowledged_survives_killing_the_client(database_url: str) -> None:
+def test_acknowledged_postgres_writes_survive_sigkill(database_url: str) -> None:
     """The same on PostgreSQL, where the client is killed in the middle of its transactions."""
     kill_and_look(database_url, 20, 100)
 
@@ -61,7 +61,7 @@ for number in range(int(sys.argv[2])):
 
 
 @pytest.mark.crash
-def test_a_store_that_was_being_created_can_be_opened(tmp_path: Path) -> None:
+def test_store_killed_during_creation_can_be_opened(tmp_path: Path) -> None:
     """Killed while it makes the file and its tables, a program leaves nothing that the next one cannot use."""
     command = [sys.executable, "-c", CREATION, str(tmp_path), "60"]
     done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)

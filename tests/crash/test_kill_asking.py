@@ -38,7 +38,7 @@ def killed_when(program: subprocess.Popen[str], sign: Path) -> None:
 
 
 @pytest.mark.crash
-def test_what_was_asked_when_the_program_was_killed_is_on_the_ledger(tmp_path: Path) -> None:
+def test_model_calls_open_at_sigkill_are_on_the_ledger(tmp_path: Path) -> None:
     """Killed before the first word, and in mid-stream of a later step: both calls stand there as estimates, for the most they can cost."""
     work, never = tmp_path / "work", str(tmp_path / "never")
     work.mkdir()

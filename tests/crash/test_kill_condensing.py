@@ -27,12 +27,12 @@ def kill_and_look(address: str, rounds: int, seed: int) -> None:
 
 
 @pytest.mark.crash
-def test_a_sqlite_store_survives_killing_who_condenses(sqlite_url: str) -> None:
+def test_sqlite_survives_sigkill_during_compaction(sqlite_url: str) -> None:
     """Crops, compactions, receipts and derived rows, killed at random moments."""
     kill_and_look(sqlite_url, ROUNDS, 1)
 
 
 @pytest.mark.crash
-def test_a_postgres_store_survives_killing_who_condenses(database_url: str) -> None:
+def test_postgres_survives_sigkill_during_compaction(database_url: str) -> None:
     """The same on PostgreSQL, where the client is killed in the middle of its transactions."""
     kill_and_look(database_url, ROUNDS // 2, 2)

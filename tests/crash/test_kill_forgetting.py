@@ -27,12 +27,12 @@ def kill_at_every_step(*arguments: str) -> None:
 
 
 @pytest.mark.crash
-def test_every_step_of_a_forget_on_sqlite(tmp_path: Path) -> None:
+def test_forget_on_sqlite_survives_sigkill_at_every_step(tmp_path: Path) -> None:
     """Through commit, dialogue files, rewriting the file, emptying its log, and taking the note away."""
     kill_at_every_step(str(tmp_path), str(tmp_path), "", "1")
 
 
 @pytest.mark.crash
-def test_every_step_of_a_forget_on_postgres(prepared_url: str, tmp_path: Path) -> None:
+def test_forget_on_postgres_survives_sigkill_at_every_sixth_step(prepared_url: str, tmp_path: Path) -> None:
     """The same on PostgreSQL, at every sixth statement."""
     kill_at_every_step(prepared_url, str(tmp_path), str(folder_of(prepared_url)), "6")

@@ -48,12 +48,12 @@ def kill_and_look(address: str, rounds: int, seed: int) -> None:
 
 
 @pytest.mark.crash
-def test_a_sqlite_store_survives_killing_who_reads(sqlite_url: str) -> None:
+def test_sqlite_survives_sigkill_during_model_readings(sqlite_url: str) -> None:
     """Replies, charges and readings, killed at random moments and at the worst one."""
     kill_and_look(sqlite_url, ROUNDS, 1)
 
 
 @pytest.mark.crash
-def test_a_postgres_store_survives_killing_who_reads(database_url: str) -> None:
+def test_postgres_survives_sigkill_during_model_readings(database_url: str) -> None:
     """The same on PostgreSQL, where the client is killed in the middle of its transactions."""
     kill_and_look(database_url, ROUNDS // 2, 2)

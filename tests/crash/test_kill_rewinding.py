@@ -16,7 +16,7 @@ ROOT = Path(backscroll.__file__).parents[1]
 
 @pytest.mark.crash
 @pytest.mark.parametrize("keeper", ["git", "hashes"])
-def test_a_rewind_killed_at_any_operation(tmp_path: Path, keeper: str) -> None:
+def test_rewind_survives_sigkill_at_every_operation(tmp_path: Path, keeper: str) -> None:
     """SIGKILL at the first, second, … operation that changes the disk, of a rewind and of its redo."""
     command = [sys.executable, "-m", "tests.crash.rewinding", str(tmp_path), keeper]
     done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)

@@ -84,7 +84,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir() if not p.name.endswith("-shm")}
 
 
-def test_a_file_that_may_not_be_written(folder: Path) -> None:
+def test_read_only_file_is_readable(folder: Path) -> None:
     """A store without the right to write is read; nothing in it changes."""
     place = store_in(folder)
     place.chmod(0o444)
@@ -93,7 +93,7 @@ def test_a_file_that_may_not_be_written(folder: Path) -> None:
     assert contents(folder) == before
 
 
-def test_a_folder_that_may_not_be_written(folder: Path) -> None:
+def test_store_in_a_read_only_folder_is_readable(folder: Path) -> None:
     """A store in a folder where SQLite can make no file for its locks is read all the same."""
     place = store_in(folder)
     folder.chmod(0o555)
@@ -102,7 +102,7 @@ def test_a_folder_that_may_not_be_written(folder: Path) -> None:
     assert contents(folder) == before
 
 
-def test_a_folder_with_a_write_ahead_log(folder: Path) -> None:
+def test_leftover_write_ahead_log_is_read(folder: Path) -> None:
     """What lies in the write-ahead log of a crashed program is read too, although nobody may bring it in."""
     place = store_in(folder)
     script = (
@@ -119,7 +119,7 @@ def test_a_folder_with_a_write_ahead_log(folder: Path) -> None:
     assert contents(folder) == before
 
 
-def test_a_write_ahead_log_that_cannot_be_read_is_no_silence(folder: Path) -> None:
+def test_unreadable_write_ahead_log_is_an_error(folder: Path) -> None:
     """Without SQLite's file of locks the log cannot be used there: that is an error, not an older state of things."""
     place = store_in(folder)
     script = (
@@ -134,7 +134,7 @@ def test_a_write_ahead_log_that_cannot_be_read_is_no_silence(folder: Path) -> No
     assert "AssertionError" not in said
 
 
-def test_a_store_that_may_not_even_be_read(folder: Path) -> None:
+def test_unreadable_store_is_a_clear_error(folder: Path) -> None:
     """Without any right the error says so."""
     place = store_in(folder)
     place.chmod(0o000)

@@ -36,7 +36,7 @@ TURN = [
 ]
 
 
-def test_equal_turns_share_a_key() -> None:
+def test_equal_turns_share_a_rule_key() -> None:
     """Names of revisions do not matter, who says what does."""
     elsewhere = [replace(m, id=Ref(OTHER, n), revision=Ref(OTHER, n)) for n, m in enumerate(TURN, 7)]
     assert rule_key(TURN) == rule_key(elsewhere)
@@ -48,7 +48,7 @@ def test_equal_turns_share_a_key() -> None:
     assert rule_key([message("system", "You are kind.", seq=9), *TURN]) == rule_key(TURN)
 
 
-def test_what_is_stored_names_places_and_not_revisions() -> None:
+def test_stored_assertions_name_message_positions_not_revisions() -> None:
     """Read back for other revisions, it names those; the bytes are the same wherever the turn is."""
     found = extract(TURN)
     assert found
@@ -63,14 +63,14 @@ def test_what_is_stored_names_places_and_not_revisions() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b'[{"kind": "odd", "subject": "x"}]', b'[{"subject": "x"}]', b"[7]"])
-def test_damage_is_told(body: bytes) -> None:
+def test_damaged_assertions_raise_store_corrupt(body: bytes) -> None:
     """What cannot be read is an error of the store, with what to do."""
     with pytest.raises(StoreCorrupt) as error:
         from_body(body, [])
     assert error.value.hint
 
 
-def test_all_readers_are_heard_in_the_order_of_the_words() -> None:
+def test_claims_of_all_readers_follow_the_order_of_the_text() -> None:
     """English, decisions and tool calls of one turn together; later words come later."""
     found = extract(TURN)
     predicates = [claim.predicate for claim in found]
@@ -81,7 +81,7 @@ def test_all_readers_are_heard_in_the_order_of_the_words() -> None:
     assert places == sorted(places)
 
 
-def test_chinese_and_english_in_one_turn() -> None:
+def test_chinese_and_english_sentences_of_one_turn_are_both_read() -> None:
     """Each sentence is read in its own language."""
     turn = [message("user", "My sister Anna lives in Paris. 我叫李雷，住在北京。")]
     names = {name for claim in extract(turn) for name in (claim.subject, claim.object, claim.value)}
@@ -90,7 +90,7 @@ def test_chinese_and_english_in_one_turn() -> None:
     assert any("李雷" in name for name in names)
 
 
-def test_no_more_than_so_many_and_the_most_important_ones() -> None:
+def test_limit_drops_mere_mentions_first() -> None:
     """Mere mentions go first; what stays is in the order of the words."""
     many = [
         Assertion(Claim.NODE, f"Name{n}", quote="q", source=Ref(THREAD, 1), sure=0.9) for n in range(MOST)
@@ -105,7 +105,7 @@ def test_no_more_than_so_many_and_the_most_important_ones() -> None:
     assert list(kept[:-10]) == many[: MOST - 10]
 
 
-def test_repetitions_are_told_once_but_a_return_counts() -> None:
+def test_repeated_claims_are_dropped_but_a_return_is_kept() -> None:
     """Said twice is said once; left and came back is three things."""
 
     def lives(value: str, kind: Claim = Claim.RELATION) -> Assertion:

@@ -16,7 +16,7 @@ from backscroll.derive.extract.language import in_tongue, tongue_of
 from backscroll.derive.extract.speech import cleaned_text, counts, speeches
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.derive.operations import render_operations
-from backscroll.engine.prompts import composer as composing
+from backscroll.engine.prompts.composition import blocks as composing
 from backscroll.engine.search import recall_choice
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Content, Message, Role
@@ -80,7 +80,7 @@ INJECTED = [
 
 @pytest.mark.parametrize("injected", INJECTED)
 @pytest.mark.parametrize("role", ["user", "assistant"])
-def test_what_a_program_put_into_a_message_is_not_heard(injected: str, role: Role) -> None:
+def test_injected_blocks_are_ignored(injected: str, role: Role) -> None:
     """The words around it are; the block is not, wherever it is."""
     before, after = message(role, f"Ellie is an elf.\n\n{injected}"), message(role, f"{injected}\n\n")
     assert "Zara" not in words(before)
@@ -89,7 +89,7 @@ def test_what_a_program_put_into_a_message_is_not_heard(injected: str, role: Rol
 
 
 @pytest.mark.parametrize("injected", INJECTED)
-def test_what_was_injected_is_not_heard_from_the_assistant_either(injected: str) -> None:
+def test_assistant_repeating_an_injected_block_is_ignored(injected: str) -> None:
     """A reply that says again what a memory said is not new evidence for it."""
     turn = [
         message("user", f"Who is she?\n\n{injected}", seq=1),
@@ -100,7 +100,7 @@ def test_what_was_injected_is_not_heard_from_the_assistant_either(injected: str)
     assert not any("Zara" in (a.subject, a.object) for a in extract(turn))
 
 
-def test_our_own_frames_are_not_heard() -> None:
+def test_frames_of_our_own_prompts_are_ignored() -> None:
     """Recalled details, recent operations, far summaries and crops of our own prompts, in both languages."""
     heads = [
         *recall_choice._HEAD.values(),
@@ -121,7 +121,7 @@ def test_our_own_frames_are_not_heard() -> None:
         assert any("Zara" in text for text in gone)
 
 
-def test_stand_ins_and_machines_do_not_count() -> None:
+def test_generated_hidden_and_system_messages_do_not_count() -> None:
     """Messages that are marked as ours, as summaries or as reminders, hidden, deleted or of the system are left out."""
     said = "Zara is a spy."
     assert counts(message("user", said))
@@ -137,7 +137,7 @@ def test_stand_ins_and_machines_do_not_count() -> None:
     assert not counts(hidden)
 
 
-def test_thinking_and_tool_output_are_not_heard() -> None:
+def test_reasoning_and_tool_output_are_ignored() -> None:
     """Only what was said aloud."""
     turn = [
         message("user", "Look it up.", seq=1),
@@ -151,7 +151,7 @@ def test_thinking_and_tool_output_are_not_heard() -> None:
     assert extract(turn) == ()
 
 
-def test_a_reply_that_passes_on_what_a_tool_told_is_no_evidence() -> None:
+def test_reply_that_paraphrases_a_tool_result_is_no_evidence() -> None:
     """In other words, too: names and values that only the tool gave are left out, the user's own are not."""
     turn = [
         message("user", "Is Tom in there? My sister Anna lives in Oslo.", seq=1),
@@ -169,7 +169,7 @@ def test_a_reply_that_passes_on_what_a_tool_told_is_no_evidence() -> None:
     assert {"Daiki Lee", "Kyoto"} <= told
 
 
-def test_what_a_user_said_first_stays_said() -> None:
+def test_tool_repeating_the_user_does_not_discard_the_users_words() -> None:
     """A tool that repeats the user's words later takes nothing away from them."""
     turn = [
         message("user", "Remember: Zara is a spy.", seq=1),
@@ -179,7 +179,7 @@ def test_what_a_user_said_first_stays_said() -> None:
     assert "Zara is a spy" in words(*turn)
 
 
-def test_wrappers_of_programs_hold_what_people_said() -> None:
+def test_wrapper_tags_keep_the_words_of_the_user() -> None:
     """Cline and others put the user's words into tags of their own; results that they send in the user's name are none."""
     assert cleaned_text("<task>\nEllie is an elf.\n</task>")[0].strip() == "Ellie is an elf."
     kept, gone = cleaned_text(
@@ -190,7 +190,7 @@ def test_wrappers_of_programs_hold_what_people_said() -> None:
     assert cleaned_text("[execute_command] Result:\nZara is a spy.")[0].strip() == ""
 
 
-def test_tags_of_people_stay() -> None:
+def test_ordinary_tags_are_kept() -> None:
     """HTML, placeholders and comparisons are words like others."""
     for text in (
         "a < b and b > c",
@@ -202,7 +202,7 @@ def test_tags_of_people_stay() -> None:
         assert cleaned_text(text)[0] == text
 
 
-def test_who_speaks_to_whom() -> None:
+def test_speaker_and_addressee_of_each_message() -> None:
     """Authors are speakers; where exactly two speak, each speaks to the other."""
     turn = [
         message("user", "Hello there, friend.", seq=1, author="Ann"),
@@ -227,7 +227,7 @@ def test_cleaning_never_fails_and_invents_nothing(pieces: list[str], injected: s
 @pytest.mark.parametrize(
     "text", ["<a" * 50_000, "<task>" * 20_000, "</x>" * 30_000, "> " * 50_000, "[" * 100_000]
 )
-def test_pathological_text_takes_no_time(text: str) -> None:
+def test_pathological_text_is_cleaned_in_linear_time(text: str) -> None:
     """Every shape is looked for in one pass."""
     assert isinstance(cleaned_text(text)[0], str)
 
@@ -251,12 +251,12 @@ def test_pathological_text_takes_no_time(text: str) -> None:
         ("\ud83d", ""),
     ],
 )
-def test_the_language_of_a_sentence(sentence: str, tongue: str) -> None:
+def test_language_of_a_sentence(sentence: str, tongue: str) -> None:
     """English and Chinese with names of the other; nothing else is taken for one of them."""
     assert tongue_of(sentence) == tongue
 
 
-def test_mixed_messages_are_taken_apart() -> None:
+def test_mixed_messages_are_split_by_language() -> None:
     """Each reader gets its own sentences, as they are."""
     said = Utterance("Ellie is an elf. She is 200. 她住在绿谷。我喜欢茶。\nEnd of story.")
     (english,) = in_tongue([said], "en")

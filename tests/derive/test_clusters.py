@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from backscroll.derive.essence.clusters import clusters, likeness, pieces
 
 
-def test_the_same_said_twice_is_one_group() -> None:
+def test_similar_texts_form_one_group() -> None:
     """Other endings and a few other words do not make it another thing."""
     texts = [
         "Please implement the login form for the shop",
@@ -32,7 +32,7 @@ def test_likeness_is_the_same_both_ways(one: str, other: str) -> None:
     assert likeness(pieces(one), pieces(other)) == likeness(pieces(other), pieces(one)) <= 1
 
 
-def test_a_word_is_not_like_a_page() -> None:
+def test_short_text_is_not_like_a_long_one_containing_it() -> None:
     """A short text inside a long one does not say the same."""
     page = "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima"
     assert likeness(pieces("alpha bravo"), pieces(page)) < 0.5

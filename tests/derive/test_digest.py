@@ -29,7 +29,7 @@ def result(call: str, text: str, name: str | None = None) -> ToolResult:
 
 
 class TestPairing:
-    def test_a_call_with_its_result(self) -> None:
+    def test_digest_pairs_a_call_with_its_result(self) -> None:
         (made,) = digests_of(
             [
                 message(1, "assistant", ToolCall("a", "Read", {"file_path": "x.py"})),
@@ -40,7 +40,7 @@ class TestPairing:
         assert made.stub == "one line [bs:2]"
         assert (made.call.seq, made.result, made.timestamp) == (1, Ref(THREAD, 2), "2026-11-15T10:05:00Z")
 
-    def test_parallel_calls_keep_the_order_of_the_calls(self) -> None:
+    def test_digests_of_parallel_calls_keep_the_order_of_the_calls(self) -> None:
         made = digests_of(
             [
                 message(
@@ -51,7 +51,7 @@ class TestPairing:
         )
         assert [(d.target, d.summary) for d in made] == [("a", "alpha"), ("b", "beta")]
 
-    def test_parallel_calls_in_messages_of_their_own(self) -> None:
+    def test_digests_of_parallel_calls_in_separate_messages(self) -> None:
         made = digests_of(
             [
                 message(1, "assistant", ToolCall("a", "Read", {"path": "a"})),
@@ -65,20 +65,20 @@ class TestPairing:
             ("b", "beta", "[bs:4]"),
         ]
 
-    def test_a_call_that_nobody_answered(self) -> None:
+    def test_unanswered_call_has_no_result(self) -> None:
         (made,) = digests_of([message(7, "assistant", ToolCall("a", "Bash", {"command": "make"}))])
         assert made.summary == NO_RESULT
         assert made.result is None
         assert made.handle == "[bs:7]"
 
-    def test_a_result_that_nobody_asked_for(self) -> None:
+    def test_result_without_a_call_gets_a_digest(self) -> None:
         made = digests_of(
             [message(3, "tool", result("zz", "words", "Bash")), message(4, "tool", result("yy", "more"))]
         )
         assert [(d.tool_name, d.summary) for d in made] == [("Bash", "words"), ("tool", "more")]
         assert [d.call for d in made] == [d.result for d in made]
 
-    def test_an_id_that_is_used_twice_pairs_in_order(self) -> None:
+    def test_reused_call_id_is_paired_in_order(self) -> None:
         made = digests_of(
             [
                 message(1, "assistant", ToolCall("a", "Read", {"path": "a"})),
@@ -89,7 +89,7 @@ class TestPairing:
         )
         assert [(d.target, d.summary) for d in made] == [("a", "first"), ("b", "second")]
 
-    def test_a_result_before_its_call_is_not_its_answer(self) -> None:
+    def test_result_before_its_call_is_not_paired(self) -> None:
         made = digests_of(
             [
                 message(1, "tool", result("a", "early")),
@@ -98,22 +98,22 @@ class TestPairing:
         )
         assert [d.summary for d in made] == ["early", NO_RESULT]
 
-    def test_a_name_that_is_empty_or_odd(self) -> None:
+    def test_empty_or_odd_tool_names_are_digested(self) -> None:
         made = digests_of(
             [message(1, "assistant", ToolCall("a", "", None), ToolCall("b", "a\nb\x1b[0m", "{broken"))]
         )
         assert [d.line for d in made] == ["tool: no result yet [bs:1]", "a b {broken: no result yet [bs:1]"]
 
-    def test_messages_without_tools(self) -> None:
+    def test_messages_without_tools_have_no_digests(self) -> None:
         assert digests_of([message(1, "user", Text("hello")), message(2, "assistant", Text("hi"))]) == []
 
 
 class TestShortArguments:
-    def test_short_ones_stay_as_they_are(self) -> None:
+    def test_short_arguments_are_unchanged(self) -> None:
         for arguments in ({"a": 1}, '{"a":  1}', None, [1, "x"], "no json", ""):
             assert short_arguments(ToolCall("1", "x", arguments)) == arguments
 
-    def test_long_values_lose_their_middle(self) -> None:
+    def test_long_argument_values_lose_their_middle(self) -> None:
         arguments = {
             "file_path": "a.py",
             "content": "begin " + "x" * 5000 + " end",
@@ -130,7 +130,7 @@ class TestShortArguments:
         assert len(short["deep"][0]["t"]) < 120
         assert arguments["content"] == "begin " + "x" * 5000 + " end"
 
-    def test_a_string_of_json_stays_one(self) -> None:
+    def test_shortened_json_string_stays_valid_json(self) -> None:
         text = json.dumps({"内容": "很长的文字" * 200, "path": "a.py"}, ensure_ascii=False)
         short = short_arguments(ToolCall("1", "Write", text), 80)
         assert isinstance(short, str)
@@ -138,7 +138,7 @@ class TestShortArguments:
         assert len(short) < 200
         assert "很长的文字" in short
 
-    def test_a_string_that_is_no_json_is_cut_itself(self) -> None:
+    def test_arguments_that_are_not_json_are_cut_as_text(self) -> None:
         short = short_arguments(
             ToolCall("1", "apply_patch", "*** Begin Patch\n" + "+x\n" * 900 + "*** End Patch"), 100
         )
@@ -146,7 +146,7 @@ class TestShortArguments:
         assert short.endswith("*** End Patch")
         assert len(short) < 120
 
-    def test_long_lists_keep_both_ends(self) -> None:
+    def test_long_argument_lists_keep_both_ends(self) -> None:
         short = short_arguments(ToolCall("1", "x", {"rows": list(range(1000))}))
         assert short["rows"] == [0, 1, 2, 3, 4, 5, "… 992 more …", 998, 999]
 
@@ -177,14 +177,14 @@ def test_cutting_keeps_within_the_room(text: str, limit: int) -> None:
     assert width(cut_middle(text, limit)) <= max(1, limit)
 
 
-def test_lists_say_how_many_more_there_are() -> None:
+def test_join_items_counts_what_is_left_out() -> None:
     assert join_items(["aa", "bb", "cc"], 100) == "aa, bb, cc"
     assert join_items([f"name{n}" for n in range(50)], 30) == "name0, name1, name2 +47"
     assert join_items([], 30) == ""
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the recorded transcripts are not here")
-def test_recorded_transcripts_pair_and_stay_short(tmp_path: Path) -> None:
+def test_digests_of_recorded_transcripts_are_paired_and_short(tmp_path: Path) -> None:
     """Real sessions: every result finds its call, and all digests together are a small part of the results."""
     import backscroll
 

@@ -93,7 +93,7 @@ TOOLS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "kind"), TOOLS, ids=[f"{t[0]}-{t[2]}" for t in TOOLS])
-def test_kinds_of_tools_that_are_known(name: str, arguments: Any, kind: str) -> None:
+def test_known_tools_have_a_kind(name: str, arguments: Any, kind: str) -> None:
     assert kind_of(name, arguments) == kind
 
 
@@ -108,7 +108,7 @@ def test_kinds_of_tools_that_are_known(name: str, arguments: Any, kind: str) -> 
         ("__", "__"),
     ],
 )
-def test_a_name_without_its_server(name: str, plain: str) -> None:
+def test_plain_name_drops_the_server(name: str, plain: str) -> None:
     assert plain_name(name) == plain.strip("_")
 
 
@@ -135,11 +135,11 @@ def test_a_name_without_its_server(name: str, plain: str) -> None:
         ("action", [1, "two"], "1"),
     ],
 )
-def test_what_a_call_is_aimed_at(name: str, arguments: Any, target: str) -> None:
+def test_target_of_a_call(name: str, arguments: Any, target: str) -> None:
     assert parse_call(name, arguments).target == target
 
 
-def test_a_long_path_keeps_its_end() -> None:
+def test_long_path_keeps_its_end() -> None:
     """What tells paths apart is at the end."""
     target = parse_call("Read", {"file_path": "/very/long/" + "folder/" * 30 + "app.py"}).target
     assert target.endswith("folder/app.py")

@@ -56,7 +56,7 @@ def test_the_error_of_a_log_survives(
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
-def test_the_middle_of_a_huge_log_is_looked_through(form: LogFormat) -> None:
+def test_error_in_the_middle_of_a_huge_log_is_found(form: LogFormat) -> None:
     """300 kB, of which both ends are read: the error is in between."""
     lines = 300_000 // len(form.calm(1_000))
     assert "TX-88121" in summary(
@@ -73,7 +73,7 @@ def test_the_middle_of_a_huge_log_is_looked_through(form: LogFormat) -> None:
         (f"2026-03-01 12:09:11 ERROR {'while handling the request of a user ' * 9}: UniqueViolation TX-88121", "TX-88121"),
     ],
 )  # fmt: skip
-def test_what_was_lost(line: str, kept: str) -> None:
+def test_digest_keeps_the_error_line_of_a_log(line: str, kept: str) -> None:
     """Results that were digested as `81 matches: 2026:03,03`."""
     calm = [f"2026-03-01 12:0{n % 10}:{n % 60:02d} INFO  api request {n} served" for n in range(40)]
     if line.split(" ", maxsplit=1)[0].endswith("-1"):
@@ -81,7 +81,7 @@ def test_what_was_lost(line: str, kept: str) -> None:
     assert kept in summary("bash", {"command": "docker logs api"}, "\n".join([*calm, line, *calm]))
 
 
-def test_a_log_that_comes_as_json_is_read_as_one() -> None:
+def test_json_logs_are_read_as_logs() -> None:
     """A list of lines, and a list of records with a level."""
     lines = [FORMATS[0].calm(n) for n in range(60)]
     lines.insert(20, FORMATS[0].error(20, "TX-88121"))
@@ -91,7 +91,7 @@ def test_a_log_that_comes_as_json_is_read_as_one() -> None:
         assert "TX-88121" in summary("get_logs", {"service": "api"}, json.dumps(value))
 
 
-def test_searches_stay_searches() -> None:
+def test_search_for_an_error_is_digested_as_a_search() -> None:
     """Matches are shown by file and line, also when the search was for an error."""
     found = "\n".join(f"src/part{n}.py:{n + 1}: raise ValueError('bad')  # error: {n}" for n in range(40))
     assert summary("bash", {"command": "grep -rn error src"}, found).startswith(
@@ -111,7 +111,7 @@ def test_searches_stay_searches() -> None:
         ("2026年3月1日 12:00:00 【错误】 连接失败", "【错误】 连接失败", LogLevel.LOUD),
     ],
 )  # fmt: skip
-def test_lines_are_read_without_what_stands_in_front(line: str, said: str, level: LogLevel) -> None:
+def test_log_line_body_and_level_are_parsed(line: str, said: str, level: LogLevel) -> None:
     """The words, and the level that the line gives itself."""
     assert (body(line), loudness(line)) == (said, level)
 

@@ -53,7 +53,7 @@ def test_what_is_remembered_is_what_would_be_made_anew(
     assert together == [*alone, *alone]
 
 
-def test_parts_that_read_alike_when_joined_are_told_apart():
+def test_results_with_different_parts_have_separate_cached_digests():
     """Two results whose words only end elsewhere have digests of their own."""
     call = ToolCall("c", "run_command", {"command": "x"})
     whole = ToolResult("c", (Text("a\nb"),))
@@ -61,7 +61,7 @@ def test_parts_that_read_alike_when_joined_are_told_apart():
     assert _line((call, whole, 160, True)).summary != _line((call, marked, 160, True)).summary
 
 
-def test_a_long_run_keeps_a_bounded_number():
+def test_digest_cache_is_bounded():
     """However many results there are, only so many of their lines stay in memory."""
     digest.let_go()
     kept = digest._kept
@@ -73,7 +73,7 @@ def test_a_long_run_keeps_a_bounded_number():
     assert _line((call, ToolResult("c", (Text("done 3"),)), 160, True)).summary == "done 3"
 
 
-def test_whoever_lets_go_of_words_lets_go_of_digests():
+def test_letting_go_of_texts_clears_the_digest_cache():
     """After words are forgotten no line of them is left in memory."""
     _line((ToolCall("c", "run_command", {"command": "x"}), ToolResult("c", (Text("a secret"),)), 160, True))
     gist.let_go()

@@ -55,12 +55,12 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
 
 
 class TestReading:
-    def test_a_file_says_its_lines_and_what_it_defines(self) -> None:
+    def test_file_digest_has_line_count_and_definitions(self) -> None:
         made = digest("Read", {"file_path": "shop/ledger.py"}, PYTHON * 3)
         assert made.line.startswith("Read shop/ledger.py: 39 lines: MAX_ROWS, Ledger, load_ledger")
         assert made.handle == "[bs:17]"
 
-    def test_a_part_of_a_file_says_which_lines(self) -> None:
+    def test_partial_file_digest_names_its_lines(self) -> None:
         numbered = "\n".join(f"{n:6}→{line}" for n, line in enumerate((PYTHON * 3).split("\n"), 41))
         assert digest("Read", {"file_path": "a.py"}, numbered).summary.startswith(
             "lines 41-80: MAX_ROWS, Ledger"
@@ -84,27 +84,27 @@ class TestReading:
             ("public class Cart {\n    public int addItem(String id) {\n    }\n}\n", "Cart, addItem"),
         ],
     )
-    def test_definitions_of_other_languages(self, text: str, names: str) -> None:
+    def test_file_digest_names_definitions_of_other_languages(self, text: str, names: str) -> None:
         assert names in digest("Read", {"path": "x"}, text + "// filler words of no weight\n" * 20).summary
 
-    def test_headings_of_a_document(self) -> None:
+    def test_document_digest_lists_headings(self) -> None:
         text = "# Plan\n\n" + "words " * 60 + "\n\n## Storage layout\n\nx\n\n## Open questions\n"
         assert "Plan, Storage layout, Open questions" in digest("Read", {"path": "plan.md"}, text).summary
 
-    def test_headings_in_chinese(self) -> None:
+    def test_document_digest_lists_chinese_headings(self) -> None:
         text = "# 计划\n\n" + "文字" * 90 + "\n\n## 存储布局\n\n甲\n\n## 待定问题\n"
         assert "计划, 存储布局, 待定问题" in digest("Read", {"path": "计划.md"}, text).summary
 
-    def test_a_missing_file(self) -> None:
+    def test_missing_file_digest_is_an_error(self) -> None:
         made = digest("Read", {"file_path": "a.py"}, "Error: File does not exist: a.py", is_error=True)
         assert made.is_error
         assert "File does not exist: a.py" in made.summary
 
-    def test_what_is_no_text(self) -> None:
+    def test_binary_and_encoded_data_are_described(self) -> None:
         assert digest("Read", {}, "\x00\x01\x02ELF" * 300).summary == "binary data, 1800 characters"
         assert digest("Read", {}, "QUJD" * 3000).summary == "encoded data, 12000 characters"
 
-    def test_a_diff_names_its_files(self) -> None:
+    def test_diff_digest_names_its_files(self) -> None:
         text = (
             "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = compute_total(2)\n"
             + " y\n" * 80
@@ -115,7 +115,7 @@ class TestReading:
 
 
 class TestCommands:
-    def test_a_traceback_gives_error_place_and_exit_code(self) -> None:
+    def test_traceback_digest_has_error_place_and_exit_code(self) -> None:
         made = digest(
             "Bash",
             {"command": "python app.py"},
@@ -127,7 +127,7 @@ class TestCommands:
         assert made.summary.startswith("exit 1; json.decoder.JSONDecodeError: Expecting value")
         assert "app/store.py:31" in made.summary
 
-    def test_totals_of_a_test_run_and_its_first_failure(self) -> None:
+    def test_test_run_digest_has_totals_and_first_failure(self) -> None:
         text = (
             ".....F\n"
             * 20
@@ -169,7 +169,7 @@ class TestCommands:
             ),
         ],
     )
-    def test_the_most_telling_line(self, text: str, parts: list[str]) -> None:
+    def test_failed_command_digest_shows_the_most_telling_line(self, text: str, parts: list[str]) -> None:
         made = digest("Bash", {"command": "x"}, "a line of no importance\n" * 30 + text, is_error=True)
         assert [part for part in parts if part not in made.summary] == []
 
@@ -188,75 +188,75 @@ class TestCommands:
             ("nothing", None),
         ],
     )
-    def test_how_a_program_ended(self, text: str, code: int | None) -> None:
+    def test_exit_code_is_read_from_the_output(self, text: str, code: int | None) -> None:
         made = digest("shell", {"command": "x"}, text)
         assert made.exit_code == code
         assert made.is_error is bool(code)
 
-    def test_success_is_no_error_whatever_words_it_counts(self) -> None:
+    def test_zero_errors_is_not_an_error(self) -> None:
         made = digest("Bash", {"command": "lint"}, "checked 31 files\n" * 30 + "0 errors, 0 warnings\n")
         assert not made.is_error
         assert "0 errors, 0 warnings" in made.summary
 
-    def test_progress_bars_and_colours_are_gone(self) -> None:
+    def test_progress_bars_and_colours_are_removed(self) -> None:
         made = digest(
             "Bash", {"command": "x"}, "\x1b[31mget\x1b[0m 10%\r 50%\r100%\n\x1b]0;title\x07done\x08\x08ne"
         )
         assert made.summary == "100% | done"
 
-    def test_short_output_stands_as_it_is(self) -> None:
+    def test_short_output_is_kept_as_it_is(self) -> None:
         assert digest("Bash", {"command": "x"}, "a.py\nb.py\n").summary == "a.py | b.py"
 
-    def test_no_output(self) -> None:
+    def test_empty_output_is_no_output(self) -> None:
         assert digest("Bash", {"command": "true"}, "").summary == "no output"
         assert digest("Bash", {"command": "x"}, "   \n\n").summary == "no output"
 
-    def test_reminders_for_the_model_are_not_output(self) -> None:
+    def test_system_reminders_are_not_output(self) -> None:
         text = "ok\n<system-reminder>never say this</system-reminder>"
         assert digest("Bash", {"command": "x"}, text).summary == "ok"
 
-    def test_lines_that_repeat_say_less_than_one_that_stands_alone(self) -> None:
+    def test_unique_line_is_preferred_to_repeated_lines(self) -> None:
         text = "Successfully built the archive\n" + "waiting\n" * 60
         assert "Successfully built the archive" in digest("Bash", {"command": "x"}, text).summary
 
 
 class TestFinding:
-    def test_matches_with_counts_files_and_lines(self) -> None:
+    def test_search_digest_counts_matches_and_names_files(self) -> None:
         rows = "\n".join(f"src/m{n}.py:{n}: total_rows" for n in range(40))
         summary = digest("Grep", {"pattern": "total"}, rows).summary
         assert summary.startswith("40 matches in 40 files: src/m0.py:0, src/m1.py:1")
         assert "+" in summary.split(", ")[-1]
 
-    def test_several_matches_of_one_file_stand_together(self) -> None:
+    def test_search_digest_groups_matches_by_file(self) -> None:
         rows = "\n".join(
             f"src/shop/ledger.py:{n}:    row = total({n}) # words words words" for n in range(3, 30)
         )
         assert "src/shop/ledger.py:3,4,5,6" in digest("Grep", {"pattern": "total"}, rows).summary
 
-    def test_a_list_of_files(self) -> None:
+    def test_search_digest_of_a_file_list(self) -> None:
         text = "Found 30 files\n" + "\n".join(f"src/deep/module_{n}.py" for n in range(30))
         assert digest("Grep", {"pattern": "x"}, text).summary.startswith(
             "Found 30 files: src/deep/module_0.py, "
         )
 
-    def test_nothing_found(self) -> None:
+    def test_search_digest_without_matches(self) -> None:
         assert digest("Grep", {"pattern": "x"}, "No matches found").summary == "No matches found"
         assert digest("Grep", {"pattern": "x"}, "没有找到匹配的内容").summary == "没有找到匹配的内容"
 
-    def test_a_listing_of_a_folder(self) -> None:
+    def test_folder_listing_digest_names_entries(self) -> None:
         rows = "\n".join(f"-rw-r--r--  1 u u  913 Nov 15 12:39 file_{n}.txt" for n in range(20))
         summary = digest(
             "Bash", {"command": "ls -la"}, f"total 48\ndrwxr-xr-x 5 u u 4096 Nov 15 12:39 .\n{rows}"
         ).summary
         assert summary.startswith("20 entries: file_0.txt, file_1.txt")
 
-    def test_a_tree(self) -> None:
+    def test_tree_digest_names_paths(self) -> None:
         text = "- /srv/shop/\n  - README.md\n  - src/\n" + "".join(f"    - mod{n}.py\n" for n in range(30))
         assert digest("LS", {"path": "."}, text).summary.startswith("33 paths: /srv/shop/, README.md, src/")
 
 
 class TestChanging:
-    def test_an_edit_counts_lines(self) -> None:
+    def test_edit_digest_counts_lines(self) -> None:
         arguments = {
             "file_path": "a.py",
             "old_string": "def f():\n    return 1\n",
@@ -265,32 +265,32 @@ class TestChanging:
         made = digest("Edit", arguments, "The file a.py has been updated.")
         assert made.line.startswith("Edit a.py: +4 -1 lines: reset_rows")
 
-    def test_a_file_that_was_written(self) -> None:
+    def test_write_digest_names_definitions(self) -> None:
         made = digest("Write", {"file_path": "a.py", "content": PYTHON}, "File created")
         assert made.summary.startswith("+13 lines: MAX_ROWS, Ledger, load_ledger")
 
-    def test_a_patch(self) -> None:
+    def test_patch_digest_counts_lines(self) -> None:
         patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** Add File: b.py\n+def reset_rows():\n*** End Patch"
         made = digest("apply_patch", patch, "Success")
         assert made.line.startswith("apply_patch a.py +1: +3 -1 lines: reset_rows")
 
-    def test_search_and_replace_blocks(self) -> None:
+    def test_search_replace_block_digest_counts_lines(self) -> None:
         diff = "<<<<<<< SEARCH\na = 1\n=======\na = 2\nb = 3\n>>>>>>> REPLACE\n"
         assert digest("replace_in_file", {"path": "a.py", "diff": diff}, "ok").summary.startswith(
             "+2 -1 lines"
         )
 
-    def test_several_edits_at_once(self) -> None:
+    def test_multi_edit_digest_adds_up_lines(self) -> None:
         edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c\nd", "new_string": ""}]
         assert digest("MultiEdit", {"file_path": "x", "edits": edits}, "ok").summary == "+1 -3 lines"
 
-    def test_an_edit_that_failed_says_why(self) -> None:
+    def test_failed_edit_digest_gives_the_reason(self) -> None:
         text = "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>"
         made = digest("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, text)
         assert made.is_error
         assert "String to replace not found in file." in made.summary
 
-    def test_todos_by_state(self) -> None:
+    def test_todo_digest_groups_by_status(self) -> None:
         todos = [
             {"content": "Read the code", "status": "completed"},
             {"content": "Fix the parser", "status": "in_progress"},
@@ -301,7 +301,7 @@ class TestChanging:
 
 
 class TestFields:
-    def test_ids_states_and_amounts_before_the_rest(self) -> None:
+    def test_record_digest_shows_ids_states_and_amounts_first(self) -> None:
         order = {
             "comment": "please " * 30,
             "vip": False,
@@ -314,17 +314,17 @@ class TestFields:
             assert part in summary
         assert "please" not in summary[: summary.index("price")]
 
-    def test_codes_count_whatever_their_field_is_called(self) -> None:
+    def test_record_digest_shows_codes_under_any_field_name(self) -> None:
         user = {"membership": "gold", "biography": "words " * 40, "bookings": ["JG7FMM", "2FBBAH", "XEWRD9"]}
         assert "JG7FMM, 2FBBAH, XEWRD9" in digest("get_user", {}, json.dumps(user)).summary
 
-    def test_what_the_call_named_is_not_said_again(self) -> None:
+    def test_record_digest_leaves_out_the_arguments_of_the_call(self) -> None:
         row = {"order_id": "ORDER-81", "tracking": "TRK-993", "text": "words " * 40}
         summary = digest("get_order", {"order_id": "ORDER-81"}, json.dumps(row)).summary
         assert "TRK-993" in summary
         assert "ORDER-81" not in summary
 
-    def test_chinese_names_of_fields(self) -> None:
+    def test_record_digest_reads_chinese_field_names(self) -> None:
         order = {
             "备注": "请放在门口" * 20,
             "状态": "已发货",
@@ -336,7 +336,7 @@ class TestFields:
         for part in ("物流单号 SF1234567890", "状态 已发货", "金额 318.5", "姓名 韩梅梅"):
             assert part in summary
 
-    def test_records_without_braces(self) -> None:
+    def test_yaml_record_is_digested(self) -> None:
         text = (
             "booking_id: DL7K2M\nstatus: completed\nnotes: null\nsegments:\n- flight_number: DL417\n  airline: Delta\n"
             + "detail: words and more words\n" * 9
@@ -346,20 +346,20 @@ class TestFields:
             assert part in summary
         assert "null" not in summary
 
-    def test_an_error_in_json(self) -> None:
+    def test_json_error_is_an_error(self) -> None:
         made = digest(
             "call", {}, json.dumps({"trace": "x" * 300, "error": {"code": "E42", "message": "No such user"}})
         )
         assert made.is_error
         assert "No such user" in made.summary
 
-    def test_rows_of_a_database(self) -> None:
+    def test_rows_digest_has_count_and_columns(self) -> None:
         rows = [{"id": n, "name": f"Name {n}", "total": n * 1.5} for n in range(30)]
         summary = digest("query", {"sql": "select"}, json.dumps(rows)).summary
         assert summary.startswith("30 rows (id, name, total)")
         assert "Name 0" in summary
 
-    def test_a_table_that_was_drawn(self) -> None:
+    def test_drawn_table_digest_has_count_and_columns(self) -> None:
         text = (
             " id |  name  \n----+--------\n"
             + "".join(f"  {n} | 张三{n}  \n" for n in range(1, 31))
@@ -369,42 +369,42 @@ class TestFields:
             "30 rows (id, name): 1 张三1 | 2 张三2"
         )
 
-    def test_lists_that_are_empty(self) -> None:
+    def test_empty_list_is_digested(self) -> None:
         assert digest("search_flights", {}, "[]").summary == "[]"
 
-    def test_json_that_breaks_off(self) -> None:
+    def test_truncated_json_is_digested(self) -> None:
         assert digest("x", {}, '{"id": "A-113", "rows": [' + "1, " * 300).summary
 
 
 class TestPages:
-    def test_title_headings_and_the_first_sentence(self) -> None:
+    def test_web_page_digest_has_title_and_first_sentence(self) -> None:
         text = "# Rate limits\n\nThe API allows 600 requests a minute.\n\n## Headers\n\n" + "words " * 60
         summary = digest("WebFetch", {"url": "https://docs.test", "prompt": "?"}, text).summary
         assert summary.startswith("Rate limits")
         assert "The API allows 600 requests a minute." in summary
 
-    def test_addresses_of_results(self) -> None:
+    def test_web_search_digest_lists_urls(self) -> None:
         text = "\n".join(f"{n}. Page {n}\n   https://a.test/page/{n}" for n in range(12))
         assert (
             "https://a.test/page/0, https://a.test/page/1"
             in digest("web_search", {"query": "x"}, text).summary
         )
 
-    def test_the_status(self) -> None:
+    def test_http_digest_starts_with_the_status(self) -> None:
         assert digest(
             "fetch", {"url": "u"}, "HTTP/1.1 503 Service Unavailable\n\n" + "try later " * 30
         ).summary.startswith("503")
 
 
 class TestWrappings:
-    def test_content_blocks_of_a_server(self) -> None:
+    def test_mcp_content_blocks_are_joined(self) -> None:
         blocks = [{"type": "text", "text": "first words"}, {"type": "text", "text": "second words"}]
         assert digest("mcp__a__b", {}, json.dumps(blocks)).summary == "first words | second words"
 
-    def test_fences(self) -> None:
+    def test_code_fences_are_removed(self) -> None:
         assert digest("Bash", {"command": "x"}, "```text\n0 issues.\n```").summary == "0 issues."
 
-    def test_pictures_and_parts_that_nobody_knows(self) -> None:
+    def test_media_and_unknown_parts_are_digested(self) -> None:
         result = ToolResult(
             "1", (Media("image/png", name="shot.png"), Opaque("vendor", "odd", '{"id": "A-1"}'))
         )
@@ -414,7 +414,7 @@ class TestWrappings:
         assert made.summary.startswith("image/png shot.png; ")
         assert "A-1" in made.summary
 
-    def test_a_result_without_anything(self) -> None:
+    def test_empty_result_is_no_output(self) -> None:
         made = digest_call(
             ToolCall("1", "x", None), ToolResult("1", ()), at="", call_message=CALL, result_message=RESULT
         )
@@ -460,7 +460,7 @@ def test_any_result_gives_one_line_within_its_room(
     made.line.encode()
 
 
-def test_long_results_may_say_more_up_to_a_bound() -> None:
+def test_digest_room_grows_with_the_result_up_to_a_limit() -> None:
     assert room_for(500) == 160
     assert room_for(8_000) > 250
     assert room_for(10**9) == 480
@@ -468,7 +468,7 @@ def test_long_results_may_say_more_up_to_a_bound() -> None:
     assert width(digest("Read", {}, text).summary) > width(digest("Read", {}, text, grows=False).summary)
 
 
-def test_a_huge_result_is_read_at_both_ends() -> None:
+def test_huge_result_is_read_at_both_ends() -> None:
     """What is in the middle of megabytes is only counted."""
     text = "def first_function():\n    pass\n" + "x = 1\n" * 400_000 + "def last_function():\n    pass\n"
     summary = digest("Read", {"path": "a.py"}, text).summary

@@ -54,9 +54,7 @@ def found(talk: Talk, kind: EssentialKind) -> list[str]:
         ("Ticket OPS-7", EssentialKind.ID, "OPS-7"),
     ],
 )
-def test_a_user_says_it_and_it_is_found_in_the_same_words(
-    text: str, kind: EssentialKind, wanted: str
-) -> None:
+def test_essential_of_a_user_is_found_verbatim(text: str, kind: EssentialKind, wanted: str) -> None:
     talk = Talk()
     message = talk.say("user", text)
     got = [e for e in essentials(talk.messages) if e.kind is kind]
@@ -64,13 +62,13 @@ def test_a_user_says_it_and_it_is_found_in_the_same_words(
     assert got[0].source == message.revision
 
 
-def test_a_list_is_announced_and_told_with_its_items() -> None:
+def test_announced_list_is_kept_with_its_items() -> None:
     talk = Talk()
     talk.say("assistant", "Next steps:\n- write the docs\n- cut a release")
     assert found(talk, EssentialKind.TODO) == ["Next steps:\n- write the docs\n- cut a release"]
 
 
-def test_the_latest_list_of_a_tool_wins() -> None:
+def test_latest_todo_list_of_a_tool_wins() -> None:
     """Claude's and Codex' lists, Cline's boxes: what is completed goes, what is left out of the next list goes too."""
     talk = Talk()
     talk.use(
@@ -101,7 +99,7 @@ def test_the_latest_list_of_a_tool_wins() -> None:
         ("还需要给登录页写测试。", "登录页的测试已完成，还写得不错。"),
     ],
 )
-def test_a_to_do_is_open_until_it_is_done(first: str, then: str) -> None:
+def test_todo_is_open_until_done(first: str, then: str) -> None:
     talk = Talk()
     talk.say("user", first)
     assert len(found(talk, EssentialKind.TODO)) == 1
@@ -109,7 +107,7 @@ def test_a_to_do_is_open_until_it_is_done(first: str, then: str) -> None:
     assert found(talk, EssentialKind.TODO) == []
 
 
-def test_an_error_is_open_until_the_same_thing_succeeds() -> None:
+def test_error_is_open_until_the_same_command_succeeds() -> None:
     """Another command does not settle it; the same one with other options does."""
     talk = Talk()
     talk.use(
@@ -125,7 +123,7 @@ def test_an_error_is_open_until_the_same_thing_succeeds() -> None:
     assert found(talk, EssentialKind.ERROR) == []
 
 
-def test_what_a_user_reports_is_open_until_it_is_said_to_work() -> None:
+def test_reported_error_is_open_until_said_to_work() -> None:
     talk = Talk()
     talk.say("user", "The server crashes on port 80.")
     talk.say("assistant", "I think it is fixed, but I could not test it.")
@@ -139,20 +137,20 @@ def test_what_a_user_reports_is_open_until_it_is_said_to_work() -> None:
     assert len(found(talk, EssentialKind.ERROR)) == 1
 
 
-def test_a_search_without_a_hit_is_no_error() -> None:
+def test_search_without_matches_is_not_an_error() -> None:
     talk = Talk()
     talk.use("Bash", {"command": "grep -r needle src"}, "Exit code 1", error=True)
     assert found(talk, EssentialKind.ERROR) == []
 
 
-def test_questions_are_open_until_somebody_answers() -> None:
+def test_question_is_open_until_answered() -> None:
     talk = Talk()
     talk.say("user", "Which port?")
     talk.say("assistant", "8080. Shall I change it?")
     assert found(talk, EssentialKind.QUESTION) == ["Shall I change it?"]
 
 
-def test_files_that_were_acted_on_are_named() -> None:
+def test_files_touched_by_tools_are_essentials() -> None:
     """Edited, written, read, run; not the numbers that some tools take for a target."""
     talk = Talk()
     talk.use("Write", {"file_path": "docs/计划.md", "content": "x"}, "ok")
@@ -162,7 +160,7 @@ def test_files_that_were_acted_on_are_named() -> None:
     assert found(talk, EssentialKind.PATH) == ["docs/计划.md", "src/a.py", "tools/run.py"]
 
 
-def test_ids_in_the_arguments_of_tools_are_named() -> None:
+def test_ids_in_tool_arguments_are_essentials() -> None:
     talk = Talk()
     talk.use("cancel_reservation", {"reservation_id": "EHGLP3", "note": "no refund"}, "{}")
     assert found(talk, EssentialKind.ID) == ["EHGLP3"]
@@ -180,7 +178,7 @@ def test_ids_in_the_arguments_of_tools_are_named() -> None:
         ("", ""),
     ],
 )
-def test_two_runs_of_one_command_have_one_name(command: str, name: str) -> None:
+def test_command_name_is_the_same_for_variants(command: str, name: str) -> None:
     assert command_name(command) == name
 
 
@@ -189,7 +187,7 @@ def things(kind: EssentialKind, number: int, weight: float = 1.0) -> Essential:
     return Essential(kind, f"t{number}", ref, ref, kind.value, f"t{number}", weight)
 
 
-def test_what_cannot_be_carried_on_is_counted() -> None:
+def test_essentials_over_the_limit_are_counted() -> None:
     """The weightiest stay; the count says how many did not."""
     many = CARRIED[EssentialKind.ERROR] + 5
     got = fold(things(EssentialKind.ERROR, n, 2.0 if n == 0 else 1.0) for n in range(many))
@@ -226,7 +224,7 @@ def test_joining_spans_gives_what_reading_everything_gives(
     assert join(spans).open == findings(talk.messages).open
 
 
-def test_findings_come_back_from_their_stored_shape() -> None:
+def test_findings_round_trip_through_json() -> None:
     got = Findings(
         (things(EssentialKind.TODO, 3), things(EssentialKind.PATH, 4)),
         (Close("todo", "x"), Close("error/said")),

@@ -76,7 +76,7 @@ def kinds(found: list[Assertion] | tuple[Assertion, ...]) -> dict[str, str]:
         ("replace_in_file", {"path": "文档/说明.md", "diff": "x"}, "文档/说明.md", "edited"),
     ],
 )  # fmt: skip
-def test_files_that_tools_changed(name: str, arguments: Json, path: str, how: str) -> None:
+def test_files_changed_by_tools_are_claims(name: str, arguments: Json, path: str, how: str) -> None:
     """Claude Code, Codex, Cline and OpenHands: who changed which file, and how."""
     found = read(turn("Do it.", (name, arguments, "File created successfully")))
     assert ("assistant", "changed", path) in told(found)
@@ -84,19 +84,19 @@ def test_files_that_tools_changed(name: str, arguments: Json, path: str, how: st
     assert kinds(found)[path] == "file"
 
 
-def test_a_call_that_failed_changed_nothing() -> None:
+def test_failed_call_makes_no_change_claim() -> None:
     """An edit that was refused is not a change."""
     found = read(turn("Do it.", ("Edit", {"file_path": "src/app.py"}, "String not found"), failed=(1,)))
     assert not any(c.predicate == "changed" for c in found)
 
 
-def test_moved_files() -> None:
+def test_moved_file_claims_its_destination() -> None:
     """The destination is shown too."""
     found = read(turn("Do it.", ("Bash", {"command": "git mv src/a.py src/b.py"}, "")))
     assert {("src/a.py", "status", "moved"), ("src/b.py", "replaces", "src/a.py")} <= told(found)
 
 
-def test_calls_spelled_out_in_the_text() -> None:
+def test_calls_written_in_the_text_are_read() -> None:
     """Cline writes its calls as tags, older OpenHands as functions; answers come in the user's name."""
     cline = [
         message("user", "<task>Fix it.</task>", seq=1),
@@ -117,7 +117,7 @@ def test_calls_spelled_out_in_the_text() -> None:
     assert ("pytest", "outcome", "3 passed in 0.1s") in told(read(hands))
 
 
-def test_what_new_code_defines_and_brings_in() -> None:
+def test_new_code_claims_definitions_and_packages() -> None:
     """Classes and functions with their file; packages, not what comes with the language or is the project's own."""
     code = "import os\nimport numpy as np\nfrom shop.core import x\n\nclass Cart:\n    def add(self): ...\n\ndef total(cart): ...\n"
     found = read(turn("Do it.", ("Write", {"file_path": "shop/cart.py", "content": code}, "ok")))
@@ -143,7 +143,9 @@ def test_what_new_code_defines_and_brings_in() -> None:
         ("notes.txt", "class Alpha:\nimport numpy", set(), set()),
     ],
 )  # fmt: skip
-def test_languages(path: str, code: str, names: set[str], packages: set[str]) -> None:
+def test_definitions_and_packages_by_file_ending(
+    path: str, code: str, names: set[str], packages: set[str]
+) -> None:
     """By the ending of the file."""
     assert {d.name for d in defined_by(path, code)} == names
     assert {name for name, _ in packages_in(path, code)} == packages
@@ -161,12 +163,12 @@ def test_languages(path: str, code: str, names: set[str], packages: set[str]) ->
         ("go get github.com/spf13/cobra@v1.8.0", {("github.com/spf13/cobra", "v1.8.0")}),
     ],
 )
-def test_packages_of_commands(command: str, names: set[tuple[str, str]]) -> None:
+def test_packages_are_read_from_install_commands(command: str, names: set[tuple[str, str]]) -> None:
     """What is installed, with its version; options, files and addresses are not packages."""
     assert {(p.name, p.version) for p in packages_of(command)} == names
 
 
-def test_packages_put_in_and_taken_out() -> None:
+def test_installed_and_removed_packages_are_claims() -> None:
     """Only commands that worked."""
     found = read(
         turn(
@@ -189,7 +191,7 @@ def test_packages_put_in_and_taken_out() -> None:
 FAILS = 'Traceback (most recent call last):\n  File "src/app.py", line 3, in go\n    x()\nValueError: bad token\n1 failed, 3 passed in 0.2s'
 
 
-def test_an_error_comes_and_goes() -> None:
+def test_error_opens_and_is_fixed_by_the_change() -> None:
     """Open with its message and file; fixed by what was changed before the same command succeeded."""
     rows = (
         "Please run the tests.",
@@ -212,13 +214,13 @@ def test_an_error_comes_and_goes() -> None:
     ]
 
 
-def test_a_later_turn_ends_the_errors_of_a_command() -> None:
+def test_success_in_a_later_turn_ends_errors_of_a_command() -> None:
     """A turn that knows only the success ends whatever the command had."""
     found = read(turn("Again.", ("Bash", {"command": "cd app && npm test"}, "Tests: 12 passed")))
     assert ("npm test", "end has_error", "") in told(found)
 
 
-def test_commands_one_after_the_other() -> None:
+def test_outcome_belongs_to_the_last_chained_command() -> None:
     """What is heard at the end is the last one's; all of them went well."""
     found = told(
         read(
@@ -232,7 +234,7 @@ def test_commands_one_after_the_other() -> None:
     assert not any(subject == "ruff" and predicate == "outcome" for subject, predicate, _ in found)
 
 
-def test_a_build_that_tells_its_failure_only_in_words() -> None:
+def test_failed_build_is_recognised_from_its_output() -> None:
     """Without any word on how it ended, a strong line tells."""
     for output in (
         "cc main.c\nmain.c:3:1: error: expected ';'\nmake: *** [all] Error 1",
@@ -259,14 +261,14 @@ def test_a_build_that_tells_its_failure_only_in_words() -> None:
         ("all good", None, ""),
     ],
 )  # fmt: skip
-def test_errors_by_name(text: str, name: str | None, place: str) -> None:
+def test_error_names_and_places_are_read(text: str, name: str | None, place: str) -> None:
     """Of several languages, with the place in the user's own code; source code that speaks of errors has none."""
     found = trouble_in(text)
     assert (found.name if found else None) == name
     assert (found.place if found else "") == place
 
 
-def test_reading_a_file_is_no_evidence_for_what_stands_in_it() -> None:
+def test_file_content_is_no_evidence() -> None:
     """The words of results are never claims: only that the file was looked at."""
     code = "# notes\nValueError: planted\nMy name is Zara. Zara lives in Rome. class Planted: ..."
     found = extract(turn("Look.", ("Read", {"file_path": "src/app.py"}, code)))
@@ -292,7 +294,7 @@ def said(text: str, role: Role = "user") -> set[tuple[str, str, str]]:
         ("不用 Redux 了，改用 Zustand，见 store.ts。", "Zustand", "Redux"),
     ],
 )
-def test_one_thing_instead_of_another(text: str, new: str, old: str) -> None:
+def test_replacement_decision_is_read(text: str, new: str, old: str) -> None:
     """The decision, what it concerns, and what takes whose place."""
     found = said(text)
     assert (new, "replaces", old) in found
@@ -312,7 +314,7 @@ def test_one_thing_instead_of_another(text: str, new: str, old: str) -> None:
         ("Let's go with FastAPI for `server.py`.", "use FastAPI"),
     ],
 )
-def test_decisions(text: str, name: str) -> None:
+def test_decisions_are_read_with_their_reason(text: str, name: str) -> None:
     """In their own words, with the reason."""
     found = said(text)
     assert (name, "node", "") in found
@@ -333,12 +335,12 @@ def test_decisions(text: str, name: str) -> None:
         "Please use a script for `x.py`.",
     ],
 )
-def test_what_is_no_decision(text: str) -> None:
+def test_questions_and_guesses_are_not_decisions(text: str) -> None:
     """Questions, conditions, guesses, descriptions."""
     assert not any(predicate in ("concerns", "replaces") for _, predicate, _ in said(text))
 
 
-def test_a_model_that_says_what_it_does_next_decides_nothing() -> None:
+def test_announced_steps_of_a_model_are_not_decisions() -> None:
     """And a report of what was done is not a decision either, though it says what replaced what."""
     assert not any(p == "concerns" for _, p, _ in said("Let's use grep to find `main.py`.", "assistant"))
     done = said("Replaced `os.chdir` with `monkeypatch.chdir` in `test_a.py`.", "assistant")
@@ -346,7 +348,7 @@ def test_a_model_that_says_what_it_does_next_decides_nothing() -> None:
     assert not any(p == "concerns" for _, p, _ in done)
 
 
-def test_calls_and_expressions_are_not_chosen() -> None:
+def test_expressions_are_not_subjects_of_decisions() -> None:
     """Only things with names are."""
     found = said(
         "I'll replace calls with `countItems` in `a.go`, and use `f(x, y)` instead of `g`.", "assistant"
@@ -354,7 +356,7 @@ def test_calls_and_expressions_are_not_chosen() -> None:
     assert not any(predicate in ("concerns", "replaces") for _, predicate, _ in found)
 
 
-def test_decisions_of_daily_life_are_not_for_this_reader() -> None:
+def test_everyday_decisions_are_ignored_without_code() -> None:
     """A conversation without code has nothing to read."""
     assert read([message("user", "We decided to marry in May instead of June.")]) == []
 
@@ -368,12 +370,12 @@ def test_decisions_of_daily_life_are_not_for_this_reader() -> None:
         ("函数 `load_all` 在 `src/io.py`。", "load_all", "src/io.py"),
     ],
 )
-def test_functions_with_their_file(text: str, name: str, path: str) -> None:
+def test_function_is_defined_in_the_stated_file(text: str, name: str, path: str) -> None:
     """Where the sentence says that the file holds it."""
     assert (name, "defined_in", path) in said(text)
 
 
-def test_an_example_is_no_file() -> None:
+def test_example_file_names_are_not_files() -> None:
     """A pattern for file names is not a file."""
     found = said(
         "If it needs a file, such as buggy.png or input.csv, open src/app.py first. 例如 `demo.py`。"
@@ -383,7 +385,7 @@ def test_an_example_is_no_file() -> None:
     assert not names & {"buggy.png", "demo.py"}
 
 
-def test_who_looks_for_a_name_does_not_know_where_it_is() -> None:
+def test_searching_for_a_name_does_not_define_it() -> None:
     """Searching a file for a class is not a statement that it is there."""
     for text in (
         "Let me search for the `CommandParser` class in `cli.py`.",
@@ -392,13 +394,13 @@ def test_who_looks_for_a_name_does_not_know_where_it_is() -> None:
         assert not any(predicate == "defined_in" for _, predicate, _ in said(text, "assistant"))
 
 
-def test_a_file_in_the_same_sentence_is_not_yet_its_home() -> None:
+def test_path_in_the_same_sentence_does_not_define_a_name() -> None:
     """Two names and a path: only what is said."""
     found = said("I changed `Alpha()` (see `src/a.py`) so that it takes the `BetaConfig` interface.")
     assert ("BetaConfig", "defined_in", "src/a.py") not in found
 
 
-def test_a_short_name_means_the_file_that_a_tool_named() -> None:
+def test_short_file_name_resolves_to_the_path_of_a_tool() -> None:
     """Where there is only one."""
     found = extract(
         turn("Look at app.py.", ("Edit", {"file_path": "/home/x/src/app.py", "new_string": "y"}, "ok"))
@@ -417,7 +419,7 @@ def test_a_short_name_means_the_file_that_a_tool_named() -> None:
         ("Please fix the TypeError in src/app.py if you can.", None),
     ],
 )
-def test_errors_in_words(text: str, status: str | None) -> None:
+def test_errors_described_in_prose_have_a_status(text: str, status: str | None) -> None:
     """Open, over, or only spoken of."""
     found = said(text)
     assert {value for name, predicate, value in found if (name, predicate) == ("TypeError", "status")} == (
@@ -427,25 +429,25 @@ def test_errors_in_words(text: str, status: str | None) -> None:
         assert ("TypeError", "end occurs_in", "") in found
 
 
-def test_an_error_that_a_user_pasted() -> None:
+def test_pasted_error_of_a_user_is_read() -> None:
     """In a block; what an assistant shows in one is an example."""
     assert ("ValueError", "message", "bad token") in said(f"It says:\n```\n{FAILS}\n```")
     assert not any(p == "message" for _, p, _ in said(f"Such as:\n```\n{FAILS}\n```", "assistant"))
 
 
-def test_versions_in_words() -> None:
+def test_versions_in_prose_are_read() -> None:
     """Pinned, upgraded, in both languages."""
     assert ("numpy", "version", "2.1.0") in said("Pin `x.txt` to numpy==2.1.0 please.")
     assert ("react", "version", "19.0.1") in said("I upgraded react to 19.0.1 in package.json.")
     assert ("react", "version", "19.0.1") in said("把 react 升级到 19.0.1，见 package.json。")
 
 
-def test_files_of_commands_without_patterns() -> None:
+def test_shell_patterns_are_not_files() -> None:
     """A shell expansion is not a file."""
     assert list(files_of("rm -rf build/* && rm $X.py && rm a.py")) == [("deleted", "a.py", "")]
 
 
 @pytest.mark.parametrize("text", ["`" * 60_000, "a_" * 40_000, "use " * 20_000, "x/" * 30_000, "<a_b>" * 30_000, "Error" * 20_000, "=1.1" * 20_000])  # fmt: skip
-def test_pathological_words_take_no_time(text: str) -> None:
+def test_pathological_text_is_read_in_linear_time(text: str) -> None:
     """Nothing is looked for twice; a test that hangs has failed."""
     assert isinstance(read([message("user", text), message("assistant", text, seq=2)]), list)

@@ -97,7 +97,7 @@ def told(text: str, *, speaker: str = "Sam", addressee: str = "", role: str = "u
         ("Tom isn't my brother.", {("Tom", "no longer sibling_of", "Sam")}),
     ],
 )  # fmt: skip
-def test_what_is_said_is_found(text: str, expected: set[tuple[str, ...]]) -> None:
+def test_stated_facts_are_found(text: str, expected: set[tuple[str, ...]]) -> None:
     """Each sentence gives exactly what it says, or more of the same kind where it says more."""
     found = told(text)
     assert expected <= found
@@ -124,7 +124,7 @@ def test_what_is_said_is_found(text: str, expected: set[tuple[str, ...]]) -> Non
         "Pretend Tom lives in Rome.",
     ],
 )
-def test_what_is_not_told_as_true_is_not_held(text: str) -> None:
+def test_unasserted_statements_make_no_sure_claims(text: str) -> None:
     """Questions, conditions, wishes, guesses, hearsay and the past give hints at the most."""
     assert not [
         c for c in claims(text) if c.predicate == "lives_in" and c.sure >= 0.5 and c.kind is not Claim.END
@@ -147,28 +147,28 @@ def test_what_is_not_told_as_true_is_not_held(text: str) -> None:
         "I am Swedish, and my Moroccan-inspired dish is good.",
     ],
 )
-def test_capitals_that_are_no_names(text: str) -> None:
+def test_capitalised_words_are_not_always_names(text: str) -> None:
     """Openers, sounds, headings, code, tables, days and nationalities are not taken for names."""
     assert [c.subject for c in claims(text) if c.kind is Claim.NODE] == []
 
 
-def test_i_is_the_author_or_the_role() -> None:
+def test_first_person_is_the_author_or_the_role() -> None:
     assert ("user", "lives_in", "Lisbon") in told("I live in Lisbon.", speaker="")
     assert ("Ann", "lives_in", "Lisbon") in told("I live in Lisbon.", speaker="Ann")
 
 
-def test_a_program_that_is_glad_to_help_tells_nothing_of_itself() -> None:
+def test_polite_phrases_of_an_assistant_are_not_facts() -> None:
     assert told("I'm happy to help! I love hiking.", speaker="", role="assistant") == set()
 
 
-def test_she_is_the_one_that_was_spoken_of() -> None:
+def test_pronoun_resolves_if_unambiguous() -> None:
     """A pronoun is settled where the message leaves one choice, and marked where it does not."""
     assert ("Tom", "occupation", "nurse") in told("This is my brother Tom. He is a nurse.")
     assert ("@she", "trusts", "Kael") in told("Julia left. Tom hates spinach. She trusts Kael.")
     assert ("@he", "occupation", "nurse") in told("He is a nurse.")
 
 
-def test_calling_somebody_names_whoever_is_spoken_to() -> None:
+def test_form_of_address_names_the_addressee() -> None:
     assert ("@you", "aka", "Ross") in told("Hey Ross, come in.")
     # Who that is, is counted over the whole conversation, even where only one other speaks in the turn.
     assert ("@you", "aka", "Mel") in told("Thanks, Mel!", addressee="Melanie")
@@ -178,23 +178,23 @@ def test_calling_somebody_names_whoever_is_spoken_to() -> None:
     )
 
 
-def test_relatives_without_a_name_have_the_same_name_each_time() -> None:
+def test_unnamed_relatives_have_a_stable_name() -> None:
     """ "my mom" and "my mother" are one."""
     found = told("My mom is a baker. My mother lives in Porto.")
     assert {("Sam's mother", "occupation", "baker"), ("Sam's mother", "lives_in", "Porto")} <= found
 
 
-def test_speech_in_quotation_marks_belongs_to_who_says_it() -> None:
+def test_quoted_speech_belongs_to_its_speaker() -> None:
     found = told('"I live in Rome," said Tom. "My sister is a nurse," he added.')
     assert {("Tom", "lives_in", "Rome"), ("Tom's sister", "occupation", "nurse")} <= found
     assert not any(fact[0] == "Sam" for fact in found)
 
 
-def test_speech_of_nobody_knows_whom_is_not_the_authors() -> None:
+def test_unattributed_quote_is_not_the_authors() -> None:
     assert told('The sign read "I live in Rome and I am a nurse."', speaker="") == set()
 
 
-def test_narration_between_asterisks() -> None:
+def test_narration_between_asterisks_is_read() -> None:
     """Text between asterisks is about the person named there, or the author."""
     assert ("Ellie", "owns", "red bow") in told("*Ellie has a red bow.*")
     found = [c for c in claims("*hugs Ross* I missed you.") if c.kind is Claim.NODE]
@@ -206,7 +206,7 @@ def test_titles_in_quotation_marks_are_names() -> None:
     assert [(c.subject, c.type) for c in found] == [("The Night Circus", "work")]
 
 
-def test_every_assertion_stands_on_a_sentence_of_its_message() -> None:
+def test_assertions_quote_a_sentence_of_their_message() -> None:
     """Quote, source, speaker: the sentence as it is in the text."""
     text = "Well.  I live in Lisbon,\nand my brother Tom is a nurse! Hey Ross, hi."
     for claim in claims(text):
@@ -216,14 +216,14 @@ def test_every_assertion_stands_on_a_sentence_of_its_message() -> None:
         assert 0 < claim.sure <= 1
 
 
-def test_a_name_at_the_start_of_a_sentence_is_known_from_elsewhere_in_the_turn() -> None:
+def test_sentence_initial_name_needs_support_in_the_turn() -> None:
     """ "Rose" alone may be the flower; beside "I met Rose" it is a person."""
     said = [Utterance("Rose came late.", None, "A"), Utterance("I met Rose.", None, "B")]
     assert "Rose" in {c.subject for c in read(said)}
     assert "Rose" not in {c.subject for c in read(said[:1])}
 
 
-def test_of_a_long_message_the_first_and_the_last_part_are_read() -> None:
+def test_long_message_is_read_at_both_ends() -> None:
     middle = "Nothing much happened then. " * 3000
     found = told(f"I live in Lisbon.\n{middle}\nMy name is in Oslo.\n{middle}\nI work at Siemens.")
     assert {("Sam", "lives_in", "Lisbon"), ("Sam", "works_at", "Siemens")} <= found
@@ -235,7 +235,7 @@ def test_of_a_long_message_the_first_and_the_last_part_are_read() -> None:
     ["a", "Ab ", "'", "a'", "a-", ".", '"', "I am a ", "Tom and ", "my brother, ", "* ", "(", '"Tom said ', "U.", "1,", "Bank of ",
      "他是我的朋友。", "\n", "\ud800 Tom ", "Tom's ", "\u200b", "not ", "my my "],
 )  # fmt: skip
-def test_long_runs_of_anything_are_read_in_linear_time(piece: str) -> None:
+def test_long_repetitive_text_is_read_in_linear_time(piece: str) -> None:
     """A quarter of a megabyte of one thing neither hangs nor crashes."""
     text = piece * (200_000 // len(piece))
     assert all(claim.subject and 0 < claim.sure <= 1 for claim in read([Utterance(text)]))
@@ -273,7 +273,7 @@ def test_predicates_of_the_rules_are_in_the_ontology() -> None:
     assert predicate("favourite_food").single
 
 
-def test_her_is_whoever_was_named_before_not_after() -> None:
+def test_possessive_pronoun_refers_backwards() -> None:
     """A name that follows a possessive is not whose it is."""
     assert ("Elizabeth", "sibling_of", "Gretchen") in told("Gretchen and her sister Elizabeth talk.")
     assert not any(
@@ -281,7 +281,7 @@ def test_her_is_whoever_was_named_before_not_after() -> None:
     )
 
 
-def test_dialogues_of_the_development_data() -> None:
+def test_quality_on_the_development_dialogues() -> None:
     """Names and relations in a hundred dialogues stay above what simple baselines reach there."""
     import json
     from pathlib import Path

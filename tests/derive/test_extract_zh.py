@@ -83,31 +83,31 @@ def _row(a: Assertion) -> tuple[str, ...]:
         ("我將要參加讀書會。", ("relation", "user", "attends", "讀書會")),
     ],
 )
-def test_what_is_said_of_people(text: str, wanted: tuple[str, ...]) -> None:
+def test_facts_about_people_are_found(text: str, wanted: tuple[str, ...]) -> None:
     """Each sentence gives the claim that a reader would take from it."""
     assert wanted in told(text)
 
 
-def test_a_subject_that_is_left_out_is_the_one_before() -> None:
+def test_omitted_subject_is_the_previous_one() -> None:
     """Later clauses of a sentence speak of its subject."""
     found = told("陈晓雯住在南京，是一名律师，养了两只狗，讨厌下雨天。")
     assert ("attribute", "陈晓雯", "occupation", "律师") in found
     assert ("relation", "陈晓雯", "hates", "下雨天") in found
 
 
-def test_who_is_called_something_is_not_the_one_who_has_them() -> None:
+def test_clauses_after_a_naming_describe_the_named_person() -> None:
     """After 叫… the talk is of the one who was named, not of the subject before."""
     found = told("我有一个女儿叫朵朵，今年5岁。")
     assert ("relation", "朵朵", "child_of", "user") in found
     assert ("attribute", "user", "age", "5岁") not in found
 
 
-def test_feelings_for_somebody_are_not_his() -> None:
+def test_feelings_for_somebody_are_not_their_feelings() -> None:
     """为你感到高兴 says nothing about how you feel."""
     assert not {row for row in told("我真为你感到高兴。") if row[1] == "assistant"}
 
 
-def test_traditional_writing_is_read_as_well() -> None:
+def test_traditional_chinese_is_read() -> None:
     """Names keep the characters in which they are written."""
     found = told("我叫陳雅婷，來自臺灣，喜歡聽音樂。")
     assert ("alias", "user", "陳雅婷") in found
@@ -118,38 +118,38 @@ def test_traditional_writing_is_read_as_well() -> None:
 # -- pronouns -------------------------------------------------------------
 
 
-def test_a_pronoun_is_settled_where_only_one_can_be_meant() -> None:
+def test_unambiguous_pronoun_is_resolved() -> None:
     """她 is the only woman named before."""
     assert ("relation", "吴欣", "lives_in", "纽约") in told("我妹妹吴欣今年26岁。她住在纽约。")
 
 
-def test_the_speaker_s_own_name_is_not_whom_a_pronoun_means() -> None:
+def test_pronoun_does_not_mean_the_speaker() -> None:
     """Who says 我叫林晓 does not speak of herself as 她."""
     found = told("我叫林晓，住在上海，我妹妹林欣是一名护士。她喜欢画画。")
     assert ("relation", "林欣", "likes", "画画") in found
 
 
-def test_a_pronoun_of_the_other_sex_means_somebody_else() -> None:
+def test_pronoun_of_another_gender_is_not_resolved() -> None:
     """他 after a sister is not the sister."""
     found = claims("我妹妹叫林欣。他住在杭州。")
     assert [a.subject for a in found if a.predicate == "lives_in"] == ["@he"]
 
 
-def test_a_pronoun_stays_one_where_two_can_be_meant() -> None:
+def test_ambiguous_pronoun_is_kept() -> None:
     """Two people were named: who 他 is, is for the fold."""
     found = claims("王小明和张伟吵架了。他住在杭州。")
     homes = [a for a in found if a.predicate == "lives_in"]
     assert [(a.subject, a.hint) for a in homes] == [("@he", "male")]
 
 
-def test_you_is_whom_the_message_is_addressed_to() -> None:
+def test_second_person_is_the_addressee() -> None:
     """你 of a user is the assistant, unless the addressee is unknown."""
     assert ("attribute", "assistant", "occupation", "厨师") in told("你是一名厨师。")
     alone = read([Utterance("你是一名厨师。")])
     assert [a.subject for a in alone if a.predicate == "occupation"] == ["@you"]
 
 
-def test_who_is_called_by_name_has_that_name() -> None:
+def test_form_of_address_names_the_addressee() -> None:
     """A name before a comma is the name of the one addressed; a pet name is only a hint."""
     assert ("alias", "@you", "艾莉丝") in told("艾莉丝，你今天怎么样？")
     pets = [a for a in claims("亲爱的，你今天怎么样？") if a.kind is Claim.ALIAS]
@@ -157,7 +157,7 @@ def test_who_is_called_by_name_has_that_name() -> None:
     assert pets[0].sure < 0.5
 
 
-def test_words_in_quotation_marks_are_spoken_by_who_says_them() -> None:
+def test_quoted_speech_belongs_to_its_speaker() -> None:
     """我 inside a quotation is the one who speaks there, not the author of the message."""
     found = told("艾莉丝笑着说：“我来自月光森林，是一个森林精灵。”")
     assert ("relation", "艾莉丝", "comes_from", "月光森林") in found
@@ -186,19 +186,19 @@ def test_narration_between_asterisks_is_read() -> None:
         "请给我推荐一个评分4.5分以上、门票免费的景点。",
     ],
 )
-def test_questions_and_suppositions_say_nothing(text: str) -> None:
+def test_questions_and_suppositions_make_no_claims(text: str) -> None:
     """What is asked, wished or supposed is not held true."""
     assert not {row for row in told(text) if row[0] in ("relation", "attribute")}
 
 
-def test_a_tag_question_says_what_it_asks_for() -> None:
+def test_tag_question_makes_a_less_sure_claim() -> None:
     """…，对吧？ is said, if less surely."""
     found = [a for a in claims("王小明住在杭州，对吧？") if a.predicate == "lives_in"]
     assert [(a.subject, a.object) for a in found] == [("王小明", "杭州")]
     assert found[0].sure < 0.9
 
 
-def test_a_denial_ends_what_it_denies() -> None:
+def test_denial_makes_no_positive_claim() -> None:
     """没有 and 不 never make the opposite claim."""
     assert ("relation", "王小明", "lives_in", "杭州") not in told("王小明不住在杭州。")
     assert ("attribute", "王小明", "occupation", "医生") not in told("王小明不是医生。")
@@ -207,7 +207,7 @@ def test_a_denial_ends_what_it_denies() -> None:
 # -- works, places, things -----------------------------------------------
 
 
-def test_a_bare_answer_belongs_to_the_question() -> None:
+def test_bare_answer_completes_the_question() -> None:
     """What the question asks of, the answer fills in."""
     found = told("你知道《远山的灯》这部电影吗？导演是谁？", "是周明远。")
     assert ("relation", "远山的灯", "directed_by", "周明远") in found
@@ -223,7 +223,7 @@ def test_a_bare_answer_belongs_to_the_question() -> None:
         ("这是一部喜剧片，票房高达3亿元。", ("attribute", "远山的灯", "box_office", "3亿元")),
     ],
 )
-def test_what_is_said_of_a_film(answer: str, wanted: tuple[str, ...]) -> None:
+def test_facts_about_a_film_are_found(answer: str, wanted: tuple[str, ...]) -> None:
     """The film of the turn is what 它 and 这部电影 mean."""
     assert wanted in told("你看过《远山的灯》吗？", answer)
 
@@ -238,19 +238,19 @@ def test_what_is_said_of_a_film(answer: str, wanted: tuple[str, ...]) -> None:
         ("评分是4.5分。", ("attribute", "松林公园", "rating", "4.5分")),
     ],
 )
-def test_what_is_said_of_a_place(answer: str, wanted: tuple[str, ...]) -> None:
+def test_facts_about_a_place_are_found(answer: str, wanted: tuple[str, ...]) -> None:
     """Address, price, hours, telephone and rating of the place that the turn talks about."""
     assert wanted in told("你知道松林公园吗？", answer)
 
 
-def test_a_street_in_an_address_has_no_rating() -> None:
+def test_rating_does_not_belong_to_the_street_of_an_address() -> None:
     """What the turn does not name stays a pronoun for the fold; a part of its address is not it."""
     found = told("这家餐馆的地址在哪？", "地址是松林路12号，评分4.5分。")
     assert ("attribute", "@it", "rating", "4.5分") in found
     assert not {row for row in found if row[1] == "松林路"}
 
 
-def test_what_a_thing_has_is_an_attribute_of_it() -> None:
+def test_possessive_phrase_becomes_an_attribute() -> None:
     """X的…是…: a known word gives a known predicate."""
     found = told("青年读书会的持续时间是三天。青年读书会的地点是广东广州。")
     assert ("attribute", "青年读书会", "duration", "三天") in found
@@ -260,7 +260,7 @@ def test_what_a_thing_has_is_an_attribute_of_it() -> None:
 # -- the shape of what comes out -----------------------------------------
 
 
-def test_each_assertion_carries_its_sentence_and_its_source() -> None:
+def test_assertions_carry_quote_source_and_speaker() -> None:
     """The quote is in the message as it is, the source names the revision, the speaker the author."""
     text = "你好！*我叫赵敏。* 我住在杭州，`x`"
     for one in claims(text):
@@ -269,7 +269,7 @@ def test_each_assertion_carries_its_sentence_and_its_source() -> None:
         assert one.speaker == "user"
 
 
-def test_the_author_has_his_name_where_the_message_has_one() -> None:
+def test_first_person_is_the_named_author() -> None:
     """我 is the author."""
     found = read([Utterance("我住在杭州。", None, "赵敏", "user", "助手")])
     assert [(a.subject, a.object) for a in found if a.predicate == "lives_in"] == [("赵敏", "杭州")]
@@ -280,7 +280,7 @@ def test_code_and_tables_are_not_read() -> None:
     assert not told("```\n我住在杭州。\n```\n| 我住在杭州 | 我叫赵敏 |\n")
 
 
-def test_of_a_long_message_both_ends_are_read() -> None:
+def test_long_message_is_read_at_both_ends() -> None:
     """The middle of a very long message is left out, its end is not."""
     filler = "今天天气不错。" * (LONGEST // 4)
     found = told("我住在杭州。" + filler + "我住在南京。" + filler + "我叫赵敏。")
@@ -309,7 +309,7 @@ def test_of_a_long_message_both_ends_are_read() -> None:
         "爸爸妈妈",
     ],
 )
-def test_a_message_of_one_piece_again_and_again_is_read(piece: str) -> None:
+def test_repetitive_text_is_read_in_time(piece: str) -> None:
     """200 kB of a piece that rules begin with comes to an end, and says little."""
     assert len(claims(piece * (200_000 // len(piece)))) < 200
 

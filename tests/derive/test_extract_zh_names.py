@@ -35,7 +35,7 @@ def found(text: str) -> dict[str, str]:
         ("陳雅婷來了。", "陳雅婷", "person"),
     ],
 )
-def test_a_name_is_found_whole(text: str, name: str, kind: str) -> None:
+def test_whole_name_is_found_with_its_kind(text: str, name: str, kind: str) -> None:
     """Each name with its kind, in the characters of the text."""
     assert found(text).get(name) == kind
 
@@ -51,12 +51,12 @@ def test_a_name_is_found_whole(text: str, name: str, kind: str) -> None:
         "历史博物馆里人很多。",
     ],
 )
-def test_common_words_are_no_names(text: str) -> None:
+def test_common_words_are_not_names(text: str) -> None:
     """Everyday words are not names."""
     assert found(text) == {}
 
 
-def test_the_normal_form_is_as_long_as_the_text() -> None:
+def test_normal_form_keeps_the_length_of_the_text() -> None:
     """A place in the normal form is the same place in the text, whatever the text holds."""
     text = "她說：「我愛你」\ud83d\U000f0001ＡＢＣ１２３\x00・王"
     assert len(normal(text)) == len(text)

@@ -18,14 +18,14 @@ from backscroll.derive.extract.zh.words import normal, words_of
         ("我的妹妹叫小芳。", "小芳", "叫"),
     ],
 )
-def test_a_verb_is_no_part_of_a_name(text: str, name: str, rest: str) -> None:
+def test_verb_is_separated_from_a_name(text: str, name: str, rest: str) -> None:
     """The name is alone, and the verb beside it."""
     words = {word.text: word.tag for word in words_of(text)}
     assert words[name] == "nr"
     assert rest in words
 
 
-def test_a_brother_is_no_place() -> None:
+def test_gege_is_a_common_noun() -> None:
     """The cutter's dictionary calls 哥哥 a place; it is an ordinary noun."""
     assert [word.tag for word in words_of("她的哥哥来了") if word.text == "哥哥"] == ["n"]
 

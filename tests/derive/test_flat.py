@@ -14,7 +14,7 @@ def message(*parts: Part) -> Message:
     return Message(ID, "assistant", ID, Content(parts), "2026-11-15T10:00:00Z")
 
 
-def test_words_calls_and_results_in_order_without_thinking() -> None:
+def test_flat_text_has_words_calls_and_results_without_reasoning() -> None:
     found = flat(
         message(
             Text("Let me look."),
@@ -26,14 +26,14 @@ def test_words_calls_and_results_in_order_without_thinking() -> None:
     assert found == "Let me look.\nRead\na\nb.py\n7\nthe file\nshot.png\nraw"
 
 
-def test_arguments_as_a_string_are_unescaped() -> None:
+def test_json_string_arguments_are_unescaped() -> None:
     assert (
         flat(message(ToolCall("1", "Write", '{"text": "line one\\nline \\"two\\""}')))
         == 'Write\nline one\nline "two"'
     )
 
 
-def test_arguments_that_are_no_json_are_words_too() -> None:
+def test_non_json_arguments_are_kept_as_text() -> None:
     assert (
         flat(message(ToolCall("1", "apply_patch", "*** Begin {broken"))) == "apply_patch\n*** Begin {broken"
     )

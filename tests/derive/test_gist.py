@@ -21,7 +21,7 @@ from backscroll.record.turns import turn_of
 from tests.derive.planted import THREAD, Talk
 
 
-def test_a_short_turn_is_told_as_it_is() -> None:
+def test_short_turn_is_its_own_gist() -> None:
     talk = Talk()
     talk.say("user", "Which port does the server use?")
     talk.say("assistant", "It listens on 8080.")
@@ -30,14 +30,14 @@ def test_a_short_turn_is_told_as_it_is() -> None:
     )
 
 
-def test_a_chinese_turn_is_told_in_chinese() -> None:
+def test_chinese_turn_has_a_chinese_gist() -> None:
     talk = Talk()
     talk.say("user", "服务器用哪个端口？")
     talk.say("assistant", "监听 8080 端口。")
     assert gist_messages(talk.messages).text == "用户：服务器用哪个端口？\n助手：监听 8080 端口。\n[bs:1-2]"
 
 
-def test_authors_are_called_by_their_names() -> None:
+def test_gist_names_authors() -> None:
     """A role-play has no character called `Assistant`."""
     talk = Talk()
     talk.say("user", "The rain has stopped.")
@@ -46,7 +46,7 @@ def test_authors_are_called_by_their_names() -> None:
     assert gist_messages([signed]).text == "Ellie: The rain has stopped. [bs:1]"
 
 
-def test_tools_are_told_by_their_digests() -> None:
+def test_gist_shows_tool_digests() -> None:
     talk = Talk()
     talk.say("user", "Fix the typo.")
     talk.use(
@@ -60,7 +60,7 @@ def test_tools_are_told_by_their_digests() -> None:
     assert "[bs:3]" in text
 
 
-def test_every_word_is_quoted() -> None:
+def test_gist_quotes_messages_verbatim() -> None:
     """Sentences of a gist are in the messages, letter for letter."""
     talk = Talk()
     talk.say("user", "We must keep the old format. " + "The rest is up to you. " * 30)
@@ -72,7 +72,7 @@ def test_every_word_is_quoted() -> None:
     assert "We must keep the old format." in made.text
 
 
-def test_hidden_deleted_and_system_messages_are_not_told() -> None:
+def test_gist_leaves_out_hidden_deleted_and_system_messages() -> None:
     talk = Talk()
     for text in ("hidden words", "deleted words", "shown words"):
         talk.say("user", text)
@@ -84,7 +84,7 @@ def test_hidden_deleted_and_system_messages_are_not_told() -> None:
     assert gist_messages([replace(one, hidden=True)]).text == ""
 
 
-def test_a_pinned_message_comes_before_others() -> None:
+def test_gist_prefers_pinned_messages() -> None:
     talk = Talk()
     for number in range(6):
         talk.say("assistant", f"Sentence number {number} speaks about topic {number * 7} in a few words.")
@@ -92,7 +92,7 @@ def test_a_pinned_message_comes_before_others() -> None:
     assert "Sentence number 2" in gist_messages(pinned, limit_tokens=40).text
 
 
-def test_a_very_long_message_gets_more_room_but_not_much_more() -> None:
+def test_gist_of_a_very_long_message_is_bounded() -> None:
     talk = Talk()
     talk.say(
         "user", " ".join(f"The value {n} of part {n} must stay below {n * 3} units." for n in range(2000))
@@ -101,14 +101,14 @@ def test_a_very_long_message_gets_more_room_but_not_much_more() -> None:
     assert LIMIT < size <= MOST
 
 
-def test_a_turn_and_its_messages_have_one_gist() -> None:
+def test_turn_and_its_messages_have_the_same_gist() -> None:
     talk = Talk()
     talk.say("user", "Hello, is anybody there?")
     talk.say("assistant", "Yes.")
     assert gist_turn(turn_of(THREAD, 1, talk.messages)) == gist_messages(talk.messages)
 
 
-def test_the_key_changes_with_what_is_said_and_not_with_what_is_hidden() -> None:
+def test_gist_key_depends_on_visible_content_only() -> None:
     """Another revision, another order and a pin make another artefact; hidden messages do not count at all."""
     talk = Talk()
     talk.say("user", "one")
@@ -150,7 +150,7 @@ def test_any_messages_have_a_gist_within_any_limit(said: list[object], limit: in
     assert isinstance(gist_messages(talk.messages, limit_tokens=limit, named=False).text, str)
 
 
-def test_what_a_text_says_can_be_asked() -> None:
+def test_essentials_told_by_a_text_are_found() -> None:
     """A summary written by other means reports what it lost."""
     talk = Talk()
     talk.say("user", "Never push to main. Let's use uv because it is quick.")
@@ -161,12 +161,12 @@ def test_what_a_text_says_can_be_asked() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[]", b"no json", b'{"found": 3}'])
-def test_a_damaged_artefact_says_so(body: bytes) -> None:
+def test_damaged_gist_raises_store_corrupt(body: bytes) -> None:
     with pytest.raises(StoreCorrupt):
         decode_gist(body)
 
 
-def test_a_summary_names_its_level_and_its_ends() -> None:
+def test_summary_has_its_level_and_handle() -> None:
     talk = Talk()
     talk.say("user", "We must ship on Friday.")
     talk.say("assistant", "Understood, Friday it is.")
@@ -177,7 +177,7 @@ def test_a_summary_names_its_level_and_its_ends() -> None:
     assert summarise([]).text == ""
 
 
-def test_what_is_said_over_and_over_is_told_once() -> None:
+def test_summary_merges_similar_sentences() -> None:
     """Similar sentences of many turns make one line of the summary."""
     talk = Talk()
     for number in range(12):
@@ -188,7 +188,7 @@ def test_what_is_said_over_and_over_is_told_once() -> None:
     assert summarise(kids).text.count("nightly job") == 1
 
 
-def test_no_text_stays_in_memory_after_letting_go() -> None:
+def test_letting_go_clears_all_text_caches() -> None:
     """What is remembered to be quick can be dropped, and nothing changes but the time."""
     talk = Talk()
     talk.say("user", "We must ship on Friday, whatever happens.")

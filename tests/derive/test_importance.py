@@ -26,15 +26,15 @@ from tests.derive.planted import Talk
         ("The cause is a missing index.", "Sure, let me look into it!"),
     ],
 )
-def test_what_matters_weighs_more_than_what_does_not(more: str, less: str) -> None:
+def test_important_sentence_scores_higher(more: str, less: str) -> None:
     assert score_sentence(more) > score_sentence(less)
 
 
-def test_a_user_weighs_more_than_a_reply() -> None:
+def test_user_sentence_scores_higher_than_a_reply() -> None:
     assert score_sentence("Keep it short.", role="user") > score_sentence("Keep it short.", role="assistant")
 
 
-def test_pins_references_and_recency_raise_a_message_and_are_named() -> None:
+def test_pins_references_and_recency_raise_the_score() -> None:
     """What the caller passes in counts, and the reasons say so."""
     message = Talk().say("assistant", "The table has three columns.")
     plain = weigh_message(message)
@@ -44,7 +44,7 @@ def test_pins_references_and_recency_raise_a_message_and_are_named() -> None:
     assert set(plain.reasons).isdisjoint({"pinned", "recent"})
 
 
-def test_a_failed_call_and_a_change_of_files_are_seen_in_the_digests() -> None:
+def test_failed_calls_and_file_changes_raise_the_score() -> None:
     talk = Talk()
     talk.use("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "No such file", error=True)
     digests = digests_of(talk.messages)
@@ -53,7 +53,7 @@ def test_a_failed_call_and_a_change_of_files_are_seen_in_the_digests() -> None:
     assert found.value > weigh_message(talk.messages[0]).value
 
 
-def test_learned_weights_multiply_what_they_know() -> None:
+def test_learned_weights_apply_to_matching_features_only() -> None:
     """A feature that was learned raises its like and nothing else."""
     message = Talk().say("user", "Where is the log?")
     assert weigh_message(message, weights={"role:user": 2.0}).value == pytest.approx(

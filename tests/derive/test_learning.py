@@ -18,7 +18,7 @@ def lessons(*pairs: tuple[str, float]) -> list[Lesson]:
     return [Lesson(AT, "t", feature, amount) for feature, amount in pairs]
 
 
-def test_features_say_what_a_message_is_like() -> None:
+def test_features_of_a_message() -> None:
     talk = Talk()
     talk.say("user", "Why does src/app.py fail with code 3?")
     talk.use("Read", {"file_path": "a.py"}, "def main():\n    pass", error=True)
@@ -28,7 +28,7 @@ def test_features_say_what_a_message_is_like() -> None:
     assert {"role:tool", "tool:read", "content:error"} <= result
 
 
-def test_what_is_asked_for_again_weighs_more_and_what_is_not_needed_less() -> None:
+def test_lessons_raise_and_lower_weights() -> None:
     learned = weights(lessons(("tool:read", 1.0), ("tool:list", -1.0)))
     assert learned["tool:read"] > 1 > learned["tool:list"]
     assert weights([]) == {}
@@ -50,6 +50,6 @@ def test_weights_stay_within_their_bounds(pairs: list[tuple[str, float]]) -> Non
     assert learned == weights(lessons(*pairs))
 
 
-def test_the_factor_is_the_mean_of_what_is_known() -> None:
+def test_factor_is_the_mean_of_known_weights() -> None:
     assert factor(["a", "b", "x"], {"a": 2.0, "b": 1.0}) == pytest.approx(1.5)
     assert factor(["x"], {"a": 2.0}) == 1.0

@@ -56,7 +56,7 @@ def answer(*items: Any) -> str:
 # -- asking ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_asked() -> None:
+def test_request_contains_turn_ontology_and_world() -> None:
     """What was said, message by message; what programs put there is not; the ontology is suggested; data is in a frame."""
     asked = planned(world="Mirelle is the queen.").ask
     body = asked.messages[0]["content"]
@@ -72,7 +72,7 @@ def test_what_is_asked() -> None:
     assert asked.schema == SCHEMA
 
 
-def test_the_key_names_turn_and_model() -> None:
+def test_reply_key_depends_on_turn_and_model() -> None:
     """Another model, other words: another key. Language and world are none of its business: a changed world is not paid for again."""
     key = planned().key
     assert planned(language="zh").key == key
@@ -84,20 +84,20 @@ def test_the_key_names_turn_and_model() -> None:
     assert other.rule_key == rule_key(TURN)
 
 
-def test_chinese_turns_are_asked_about_in_chinese() -> None:
+def test_chinese_turn_gets_a_chinese_prompt() -> None:
     """By the language of the text, or as given."""
     turn = [message("user", "艾莉是森林精灵，住在绿谷。", seq=1)]
     assert "你阅读对话中的一轮" in planned(turn).ask.system
     assert "You read one turn" in planned(turn, language="en").ask.system
 
 
-def test_nothing_is_asked_about_nothing() -> None:
+def test_turn_without_content_is_not_sent_to_the_model() -> None:
     """Too few words, only tools, only reminders."""
     for text in ("ok", "好", "<system-reminder>Zara is a spy in Rome.</system-reminder>"):
         assert plan([message("user", text, seq=1)], (), b"k", model="m", count=rough_count) is None
 
 
-def test_a_very_long_turn_fits() -> None:
+def test_very_long_turn_is_cut_to_fit() -> None:
     """The longest messages lose their middle; the world does too."""
     turn = [message("user", f"Person{n} lives in Town{n}. " * 400, seq=n) for n in range(1, 12)]
     long = planned(turn, world="Mirelle is the queen. " * 1500)
@@ -108,7 +108,7 @@ def test_a_very_long_turn_fits() -> None:
 # -- answers that can be used ------------------------------------------------------------------------------------
 
 
-def test_an_answer() -> None:
+def test_answer_becomes_claims_with_sources() -> None:
     """The claims with the message they rest on, who said so, and the quote as it is there."""
     brother = item(
         kind="relation", subject="Tom", predicate="sibling_of", value="", object="Ellie", object_type="person",
@@ -132,7 +132,7 @@ def test_an_answer() -> None:
         "Here you are:\n{}\nAnything else?",
     ],
 )
-def test_wrappings_of_answers(wrapped: str) -> None:
+def test_wrapped_answers_are_accepted(wrapped: str) -> None:
     """Fences, thoughts and remarks around the JSON are no reason to ask again; a bare list is understood."""
     text = wrapped.replace("{}", answer(item()))
     assert len(fold(planned(), text).assertions) == 1
@@ -143,7 +143,7 @@ def test_wrappings_of_answers(wrapped: str) -> None:
     "quote",
     ["Ellie is a forest elf.", "ellie is a FOREST elf", 'Her "home" is Greenvale(绿谷).', "Ｅllie is a forest elf", "“Ellie is a forest elf…”"],
 )  # fmt: skip
-def test_quotes_may_differ_in_spelling_that_means_nothing(quote: str) -> None:
+def test_quotes_match_despite_spelling_differences(quote: str) -> None:
     """White space, width, case and quotation marks; the original spelling is kept."""
     (claim,) = fold(planned(), answer(item(quote=quote))).assertions
     assert claim.quote in TURN[0].text
@@ -152,12 +152,12 @@ def test_quotes_may_differ_in_spelling_that_means_nothing(quote: str) -> None:
 @pytest.mark.parametrize(
     "name", ["Ellie", "ellie", "绿谷", "user", "assistant", "@she", "Narrator", "Ellie's brother", "Mirelle", "Greenvale"]
 )  # fmt: skip
-def test_names_that_are_known(name: str) -> None:
+def test_known_names_are_accepted(name: str) -> None:
     """From the turn, from who signs, from the world, roles, pronouns, and what belongs to one of them."""
     assert fold(planned(world="Mirelle is the queen."), answer(item(subject=name))).assertions
 
 
-def test_fields_that_a_kind_does_not_need_are_left_out() -> None:
+def test_unneeded_fields_of_a_claim_are_dropped() -> None:
     """And names of predicates are put in lower case."""
     (node,) = fold(planned(), answer(item(kind="node", predicate="race"))).assertions
     assert (node.kind, node.predicate, node.value) == (Claim.NODE, "", "")
@@ -165,12 +165,12 @@ def test_fields_that_a_kind_does_not_need_are_left_out() -> None:
     assert loose.predicate == "home_town"
 
 
-def test_an_empty_list_is_an_answer() -> None:
+def test_empty_list_is_a_valid_answer() -> None:
     """A turn may say nothing."""
     assert fold(planned(), answer()).assertions == ()
 
 
-def test_what_rules_know_from_tools_stays() -> None:
+def test_rule_based_tool_claims_are_kept() -> None:
     """A model that reads words cannot know which file was changed."""
     turn = [
         message("user", "Ellie is a forest elf. Put that into the notes.", seq=1),
@@ -210,7 +210,7 @@ def test_what_rules_know_from_tools_stays() -> None:
         (answer(*[item()] * (MOST + 1)), f"give the most important {MOST}"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, reason: str) -> None:
+def test_invalid_answer_gets_a_precise_error(text: str, reason: str) -> None:
     """Precisely, so that a model can do better."""
     with pytest.raises(FormatError) as error:
         fold(planned(), text)
@@ -218,13 +218,13 @@ def test_what_is_wrong_is_said(text: str, reason: str) -> None:
     assert reason in asked_again(planned(), text, error.value.message).messages[-1]["content"]
 
 
-def test_a_cut_answer_is_refused() -> None:
+def test_truncated_answer_is_refused() -> None:
     """Even where what came can be read."""
     with pytest.raises(FormatError, match="cut off"):
         fold(planned(), answer(item()), whole=False)
 
 
-def test_in_the_last_try_what_is_right_is_kept() -> None:
+def test_last_attempt_keeps_valid_statements() -> None:
     """The rest is counted; where nothing is right, nothing is kept."""
     good, bad = item(), item(subject="Mirelle")
     with pytest.raises(FormatError, match="statement 2"):
@@ -237,13 +237,13 @@ def test_in_the_last_try_what_is_right_is_kept() -> None:
     assert fold(planned(), answer(*many), last=True).dropped == 5
 
 
-def test_many_faults_are_told_in_few_words() -> None:
+def test_error_lists_the_first_problems_and_a_count() -> None:
     """The first ones, and how many more."""
     with pytest.raises(FormatError, match="and 14 more"):
         fold(planned(), answer(*[item(subject="Mirelle")] * 20))
 
 
-def test_what_is_kept_comes_back() -> None:
+def test_stored_reading_round_trips() -> None:
     """With the names of the revisions in which the turn is now."""
     made = planned()
     told = fold(made, answer(item()))

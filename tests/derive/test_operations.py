@@ -50,21 +50,21 @@ def turns(count: int, each: int = 2) -> list[Turn]:
     return out
 
 
-def test_the_last_rounds_oldest_first() -> None:
+def test_recent_operations_of_the_last_rounds_oldest_first() -> None:
     assert [d.target for d in recent_operations(turns(8), rounds=2)] == ["7.0", "7.1", "8.0", "8.1"]
     assert len(recent_operations(turns(8))) == 10
 
 
-def test_never_more_than_allowed_and_then_the_newest() -> None:
+def test_recent_operations_are_limited_to_the_newest() -> None:
     assert [d.target for d in recent_operations(turns(8), max_summaries=3)] == ["7.1", "8.0", "8.1"]
     assert len(recent_operations(turns(3, each=30))) == 20
 
 
-def test_the_last_so_many_whatever_the_rounds() -> None:
+def test_last_overrides_rounds() -> None:
     assert [d.target for d in recent_operations(turns(8, each=1), rounds=1, last=3)] == ["6.0", "7.0", "8.0"]
 
 
-def test_none_asked_none_given() -> None:
+def test_zero_rounds_give_no_operations() -> None:
     assert recent_operations(turns(3), rounds=0) == []
     assert recent_operations(turns(3), last=0) == []
     assert recent_operations([]) == []
@@ -87,7 +87,7 @@ def digest(at: str) -> Digest:
     return replace(made, timestamp=at)
 
 
-def test_one_line_each_with_the_time_and_the_date_where_the_day_changes() -> None:
+def test_operations_are_rendered_with_time_and_new_dates() -> None:
     rows = [
         digest("2026-11-14T23:58:00+08:00"),
         digest("2026-11-14T23:59:00+08:00"),
@@ -100,18 +100,18 @@ def test_one_line_each_with_the_time_and_the_date_where_the_day_changes() -> Non
     ]
 
 
-def test_a_time_that_nobody_can_read_is_left_out() -> None:
+def test_unreadable_time_is_left_out() -> None:
     assert render_operations([digest("yesterday")]).endswith("\n- Bash 1.0: ok [bs:3]")
 
 
-def test_headers_in_two_languages_and_nothing_for_nothing() -> None:
+def test_operations_header_in_two_languages() -> None:
     assert render_operations([digest("")], "en").startswith("Recent operations")
     assert render_operations([digest("")], "zh-CN").startswith("最近的操作")
     assert render_operations([digest("")], "fr").startswith("Recent operations")
     assert render_operations([]) == ""
 
 
-def test_the_placeholder_becomes_a_fixed_sentence() -> None:
+def test_placeholder_becomes_a_fixed_sentence() -> None:
     """The same text whatever tools did, so that a provider's cache survives."""
     filled, found = with_pointer("Be kind.\n{recent_operations}\nBe brief.")
     assert found
@@ -121,7 +121,7 @@ def test_the_placeholder_becomes_a_fixed_sentence() -> None:
     assert with_pointer("{recent_operations}", language="zh")[0] == pointer("zh") != POINTER
 
 
-def test_inline_puts_the_list_in_its_place() -> None:
+def test_inline_replaces_the_placeholder_with_the_list() -> None:
     filled, found = with_pointer(
         "A {recent_operations} B", inline=True, operations=[digest("2026-11-15T10:00:00Z")]
     )
@@ -130,7 +130,7 @@ def test_inline_puts_the_list_in_its_place() -> None:
     assert with_pointer("{recent_operations}", inline=True)[0] == "(No operations yet.)"
 
 
-def test_a_prompt_without_placeholder_stays_as_it_is() -> None:
+def test_prompt_without_placeholder_is_unchanged() -> None:
     assert with_pointer("Be kind. {other}") == ("Be kind. {other}", False)
     assert with_pointer("<<ops>>", "<<ops>>") == (POINTER, True)
     assert with_pointer("x", "") == ("x", False)

@@ -30,7 +30,7 @@ def found(text: str, role: str = "user") -> list[tuple[str, str]]:
         ("假如我对坚果过敏。", []),
     ],
 )
-def test_allergies(text: str, wanted: list[str]) -> None:
+def test_allergies_are_found(text: str, wanted: list[str]) -> None:
     assert [value for predicate, value in found(text) if predicate == "allergic_to"] == wanted
 
 
@@ -47,11 +47,11 @@ def test_allergies(text: str, wanted: list[str]) -> None:
         ("My daughter doesn't eat fish.", [("household", "daughter does not eat fish")]),
     ],
 )
-def test_what_is_eaten(text: str, wanted: list[tuple[str, str]]) -> None:
+def test_diets_and_foods_are_found(text: str, wanted: list[tuple[str, str]]) -> None:
     assert found(text) == wanted
 
 
-def test_only_the_user_speaks_of_their_needs() -> None:
+def test_assistant_statements_are_not_personal_needs() -> None:
     assert found("I am allergic to nuts.", role="assistant") == []
 
 
@@ -65,5 +65,5 @@ def test_only_the_user_speaks_of_their_needs() -> None:
         ("I am " + "very " * 5000 + "allergic to x", []),
     ],
 )
-def test_any_text_is_read_in_time(text: str, wanted: list[tuple[str, str]]) -> None:
+def test_personal_facts_are_read_in_time(text: str, wanted: list[tuple[str, str]]) -> None:
     assert found(text) == wanted

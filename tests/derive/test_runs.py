@@ -50,7 +50,7 @@ def test_a_text_without_long_runs_stays_as_it_is(piece: str, times: int, end: st
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_piece_is_longer_than_allowed(family: str) -> None:
+def test_sentences_are_bounded_in_length(family: str) -> None:
     """Sentences, items and blocks of code have a longest length, and together they are the whole text."""
     text = text_of(family, 30_000)
     pieces = sentences(text)
@@ -114,7 +114,7 @@ LONG_RUNS = [
 
 @pytest.mark.parametrize("reader", ["assertions of a user", "assertions of an answer", "question", "times"])
 @pytest.mark.parametrize("family", LONG_RUNS)
-def test_no_rule_gets_a_long_run(reader: str, family: str) -> None:
+def test_extraction_rules_never_see_a_long_run(reader: str, family: str) -> None:
     """Whatever is said, every function behind the doors gets text with breaks in it."""
     found: dict[str, int] = {}
     with _watched(found):
@@ -122,7 +122,7 @@ def test_no_rule_gets_a_long_run(reader: str, family: str) -> None:
     assert not found
 
 
-def test_the_watch_would_see_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watcher_detects_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above can fail: without the parting at the doors it does."""
     monkeypatch.setattr("backscroll.derive.extract.speech.break_long_runs", lambda text: text)
     found: dict[str, int] = {}
@@ -156,7 +156,7 @@ TYPICAL = ["a.b.", "aaaa", "a a a", "Aa Aa", "a-b-", "((((", "“", "/a/a", "- [
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_steps_grow_with_the_text_and_not_with_its_square(reader: str) -> None:
+def test_regex_steps_grow_linearly(reader: str) -> None:
     """Four times the text takes about four times the steps, for every family; quadratic would be sixteen times."""
     for family in TYPICAL:
         read(reader, text_of(family, 2_400))  # patterns are compiled when a text first needs them
@@ -191,7 +191,7 @@ HELD = ["待办", "lists of to-dos", "to-dos and done", "boxes and ticks", "deci
 
 
 @pytest.mark.parametrize("reader", HOLDING)
-def test_lines_grow_with_texts_in_which_nothing_is_said_twice(reader: str) -> None:
+def test_python_lines_grow_linearly(reader: str) -> None:
     """Four times the text takes about four times the lines of Python, for everything that a reader holds."""
     read(reader, "Warm up, 他说。")
     for family in HELD:
@@ -204,7 +204,7 @@ def _fresh_lines(reader: str, text: str) -> int:
     return _lines(reader, text)
 
 
-def test_a_name_of_thousands_of_letters_is_data() -> None:
+def test_very_long_path_is_treated_as_data() -> None:
     """Base64 looks like a path; held as one, every end of it would be compared: 20,000 letters made 40 MB of ends."""
     found = findings([said(text_of("base64", 20_000)), said("See src/app.py.", 2)])
     assert [e.text for e in found.open] == ["src/app.py"]

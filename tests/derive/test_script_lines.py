@@ -58,5 +58,5 @@ def test_a_signed_message_stays_whole(lines: list[str]) -> None:
         ("姓名：张三\n年龄：我不说\n职业：你猜？", []),
     ],
 )
-def test_which_labels_name_somebody(text: str, who: list[str]) -> None:
+def test_speaker_labels_are_recognised(text: str, who: list[str]) -> None:
     assert [one.speaker for one in lines_apart([Utterance(text)]) if one.speaker] == who

@@ -44,11 +44,11 @@ def test_nothing_is_lost_and_nothing_is_said_twice(text: str) -> None:
         ("First line\nsecond line", ["First line", "second line"]),
     ],
 )
-def test_sentences_end_where_people_end_them(text: str, cut: list[str]) -> None:
+def test_sentence_boundaries(text: str, cut: list[str]) -> None:
     assert texts(text) == cut
 
 
-def test_a_line_that_an_editor_wrapped_is_one_sentence() -> None:
+def test_wrapped_line_is_one_sentence() -> None:
     """A long line that goes on with a small letter is not finished."""
     text = "The store keeps every revision of every message so that\nnothing is ever lost. Next."
     assert texts(text) == [
@@ -69,7 +69,7 @@ def test_code_lists_and_tables_stay_whole() -> None:
     ]
 
 
-def test_a_fence_that_is_never_closed_goes_on_to_the_end() -> None:
+def test_unclosed_fence_extends_to_the_end() -> None:
     assert [s.shape for s in sentences("a\n```\nb. C.\n")] == ["prose", "code"]
 
 
@@ -79,7 +79,7 @@ def test_code_without_a_fence_is_recognised() -> None:
     assert {s.shape for s in sentences(text)} == {"code"}
 
 
-def test_a_text_without_any_end_is_cut_where_it_breathes() -> None:
+def test_text_without_full_stops_is_cut() -> None:
     """A megabyte without a full stop does not become one sentence."""
     pieces = sentences("word, " * 2000)
     assert all(len(p.text) <= LONGEST for p in pieces)
@@ -117,7 +117,7 @@ def test_the_rough_count_is_never_zero_and_grows_with_the_text(text: str) -> Non
         ("I’d like the window seat.", "preference"),
     ],
 )
-def test_cues_tell_what_a_sentence_is_about(text: str, cue: str) -> None:
+def test_cues_are_found(text: str, cue: str) -> None:
     assert cue in mark_sentences(text)[0].cues
 
 
@@ -132,7 +132,7 @@ def test_cues_tell_what_a_sentence_is_about(text: str, cue: str) -> None:
         ("```\nmust never fail\n```", "constraint"),
     ],
 )
-def test_words_that_only_look_like_cues_are_none(text: str, cue: str) -> None:
+def test_similar_words_are_not_cues(text: str, cue: str) -> None:
     assert all(cue not in piece.cues for piece in mark_sentences(text))
 
 
@@ -154,11 +154,11 @@ def test_paths_and_ids_are_found_in_both_languages() -> None:
     assert ids_in(text) == ["OPS-12", "4cf328c3", "mia_li_3668", "#W12345", "a@b.co", "HAT067", "20240506"]
 
 
-def test_a_long_run_of_signs_is_gone_through_once() -> None:
+def test_long_run_is_scanned_for_ids_in_linear_time() -> None:
     """Scanning for an address at every sign would take quadratic time here."""
     assert ids_in("的" * 300_000 + " a@b.org") == ["a@b.org"]
 
 
-def test_what_stands_behind_a_box() -> None:
+def test_box_text() -> None:
     assert box_text("- [ ] write tests ") == "write tests"
     assert box_text("no box") == "no box"

@@ -17,7 +17,7 @@ def runs(numbers: list[int], level: int = 1) -> list[list[int]]:
     return list(cut(numbers, lambda n: rank("user", Ref(A, n)) >= level))
 
 
-def test_a_level_opens_about_every_eighth_time() -> None:
+def test_one_in_eight_turns_opens_a_level() -> None:
     """One in eight turns opens level 1, one in sixty-four level 2; one in sixteen replies opens a piece."""
     ranks = Counter(rank("user", Ref(A, n)) for n in range(1, 8001))
     assert 850 < sum(c for r, c in ranks.items() if r >= 1) < 1150
@@ -25,7 +25,7 @@ def test_a_level_opens_about_every_eighth_time() -> None:
     assert 400 < sum(1 for n in range(1, 8001) if rank("assistant", Ref(A, n)) >= 0) < 600
 
 
-def test_users_always_open_and_results_never_do() -> None:
+def test_user_messages_open_pieces_and_results_never_do() -> None:
     assert all(rank("user", Ref(A, n)) >= 0 for n in range(1, 200))
     assert all(rank(role, Ref(A, n)) == -1 for role in ("tool", "system") for n in range(1, 200))
 
@@ -40,6 +40,6 @@ def test_taking_one_out_changes_one_or_two_runs(numbers: set[int], data: st.Data
     assert [n for run in after for n in run] == sorted(numbers - {gone})
 
 
-def test_the_same_number_in_another_thread_is_another_message() -> None:
+def test_rank_depends_on_the_thread() -> None:
     assert [zeros(Ref(A, n)) for n in range(1, 60)] != [zeros(Ref(B, n)) for n in range(1, 60)]
     assert BITS == 3

@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_counted(drawn: tuple[str, list[Plant], list[int]],
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("kind", [EssentialKind.CONSTRAINT, EssentialKind.DECISION, EssentialKind.TODO])
-def test_one_message_alone_is_told_in_a_line(language: str, kind: EssentialKind) -> None:
+def test_gist_of_a_long_message_keeps_the_important_sentence(language: str, kind: EssentialKind) -> None:
     """The gist of a single long message keeps the one sentence that matters, and ends with its handle."""
     for template in SENTENCES[language, kind]:
         talk = Talk()
@@ -114,7 +114,7 @@ def test_one_message_alone_is_told_in_a_line(language: str, kind: EssentialKind)
         assert text.endswith("[bs:1]")
 
 
-def test_what_was_settled_is_not_dragged_along() -> None:
+def test_settled_essentials_are_not_open() -> None:
     """A ticked box, a list that was replaced, an error that went away and an answered question are not open any more."""
     talk = Talk()
     talk.say("user", "- [ ] write the docs\n- [ ] fix the build")
@@ -140,7 +140,7 @@ def test_what_was_settled_is_not_dragged_along() -> None:
     assert open_now == {(EssentialKind.TODO, "fix the build"), (EssentialKind.TODO, "drop the view")}
 
 
-def test_a_crop_is_summed_up_in_less_than_it_was() -> None:
+def test_crop_summary_is_not_longer_than_its_messages() -> None:
     """Summaries of messages are never longer than the messages."""
     talk = Talk()
     talk.say("user", "Hello there.")

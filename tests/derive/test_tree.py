@@ -45,7 +45,7 @@ def number(n: int) -> TreeMessage:
     return TreeMessage(ref, ref, "user", n.to_bytes(6, "big"), f"{n:x}", False, False)
 
 
-def test_a_piece_has_the_key_of_its_gist() -> None:
+def test_piece_has_the_key_of_its_gist() -> None:
     """Without reading any words the tree knows under which key the gist of some messages lies."""
     talk = Talk()
     talk.say("user", "one")
@@ -55,7 +55,7 @@ def test_a_piece_has_the_key_of_its_gist() -> None:
     assert (node.turns, node.messages, role_of(node)) == (1, 2, "user")
 
 
-def test_hiding_changes_the_version_and_leaves_the_others_words_out_of_the_key() -> None:
+def test_hidden_message_changes_the_version_and_leaves_the_key() -> None:
     talk = Talk()
     talk.say("user", "one")
     talk.say("assistant", "two")
@@ -65,7 +65,7 @@ def test_hiding_changes_the_version_and_leaves_the_others_words_out_of_the_key()
     assert hidden.key == piece(THREAD, [one]).key
 
 
-def test_a_span_changes_with_what_is_below_it() -> None:
+def test_span_changes_with_its_children() -> None:
     nodes = [piece(THREAD, [number(n)]) for n in (1, 2, 3)]
     whole = span(THREAD, 1, nodes)
     assert (whole.opening, whole.position, whole.end) == (nodes[0].opening, nodes[0].position, nodes[2].end)

@@ -200,7 +200,7 @@ def said(window: Window, turns: int) -> Thread:
     return thread
 
 
-def test_the_example_of_the_design_notes() -> None:
+def test_window_of_three_with_delay_one() -> None:
     """Size 3, delay 1, six turns: the sixth makes the fourth due, and the second has left the window."""
     thread = said(Window(3, 1), 6)
     assert [m.due for m in thread.marks] == [3, 4, 5, 6, 0, 0]
@@ -209,7 +209,7 @@ def test_the_example_of_the_design_notes() -> None:
     assert thread.window.target(6) == 4
 
 
-def test_a_settled_turn_that_comes_back_into_the_window_is_open_again() -> None:
+def test_settled_turn_reopens_when_back_in_the_window() -> None:
     """Where later turns are deleted, an old one is among the last again, and its changes count."""
     thread = said(Window(2, 0), 5)
     assert [bool(m.pinned) for m in thread.marks] == [True, True, False, False, False]
@@ -218,7 +218,7 @@ def test_a_settled_turn_that_comes_back_into_the_window_is_open_again() -> None:
     assert [bool(m.pinned) for m in thread.marks if not m.gone] == [False, False, False]
 
 
-def test_a_waiting_turn_that_is_deleted_leaves_no_mark() -> None:
+def test_deleted_waiting_turn_leaves_no_mark() -> None:
     """What was never analysed has nothing to be kept for; what was is kept for its return."""
     thread = said(Window(3, 1), 4)
     thread.play("drop", 3, 0)
@@ -227,7 +227,7 @@ def test_a_waiting_turn_that_is_deleted_leaves_no_mark() -> None:
     assert [m.gone for m in thread.marks] == [True, False, False]
 
 
-def test_where_a_position_lies() -> None:
+def test_position_belongs_to_a_turn() -> None:
     """A position belongs to the turn it is in; at the very beginning of one, the one before is touched too."""
     thread = said(Window(2, 0), 4)
     at = [position for position, _ in thread.naive.order]
@@ -243,7 +243,7 @@ def test_where_a_position_lies() -> None:
     assert thread.marks.pinned_over(inside) == []
 
 
-def test_content_counts_as_a_change_only_where_it_differs() -> None:
+def test_unchanged_content_is_not_a_change() -> None:
     """The same version, key and sources again change nothing."""
     mark = TurnMark(THREAD, Window().rule, Ref(THREAD, 2), b"a", due=4)
     marks = TurnMarks(Window(), THREAD, [mark])
@@ -254,7 +254,7 @@ def test_content_counts_as_a_change_only_where_it_differs() -> None:
     assert list(marks.changed) == []
 
 
-def test_settings_become_a_window() -> None:
+def test_window_from_settings_names_its_rule() -> None:
     """Every setting of window and delay is in the name under which marks are kept, so other settings have other marks."""
     how = {
         "sliding_window": {"size": 5, "processing_delay": 2},
@@ -269,6 +269,6 @@ def test_settings_become_a_window() -> None:
 
 
 @pytest.mark.parametrize("newest", [0, 1])
-def test_the_first_turns_have_no_target_with_the_usual_delay(newest: int) -> None:
+def test_first_turns_have_no_target(newest: int) -> None:
     """Nothing is analysed before there is something steady."""
     assert Window().target(newest) is None

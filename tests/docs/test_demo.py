@@ -56,13 +56,13 @@ def _checked(folder: Path, language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_files_of_the_demonstration_are_sound(language: str) -> None:
+def test_demo_files_are_well_formed(language: str) -> None:
     """What the read-me shows is well-formed and tells the story."""
     _checked(HERE, language)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_picture_needs_nothing_else(language: str) -> None:
+def test_demo_picture_is_self_contained(language: str) -> None:
     """No script, no font, no picture from elsewhere; every row that is used is defined."""
     root = ET.fromstring((HERE / f"chat.{language}.svg").read_text(encoding="utf-8"))
     names = {element.tag.removeprefix(_SVG) for element in root.iter()}
@@ -75,7 +75,7 @@ def test_the_picture_needs_nothing_else(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_picture_is_what_the_cast_shows(language: str, tmp_path: Path) -> None:
+def test_demo_picture_matches_the_cast(language: str, tmp_path: Path) -> None:
     """Made once more from the cast, the picture is the same to the byte."""
     cast = tmp_path / f"chat.{language}.cast"
     cast.write_bytes((HERE / cast.name).read_bytes())
@@ -83,7 +83,7 @@ def test_the_picture_is_what_the_cast_shows(language: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_demonstration_can_be_recorded_again(language: str, tmp_path: Path) -> None:
+def test_demo_can_be_recorded_again(language: str, tmp_path: Path) -> None:
     """The real chat still plays the scenario to its end."""
     record(language, tmp_path)
     _checked(tmp_path, language)

@@ -38,7 +38,7 @@ def _rows() -> list[Row]:
 ROWS = _rows()
 
 
-def test_every_row_is_whole() -> None:
+def test_every_row_is_complete() -> None:
     """A row has a name, a place, an example, and nothing is left for later."""
     for row in ROWS:
         assert row.name, row
@@ -50,7 +50,7 @@ def test_every_row_is_whole() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name[:60])
-def test_every_row_has_a_place(row: Row) -> None:
+def test_every_row_names_existing_files(row: Row) -> None:
     """A row names files that exist."""
     files = [name for name in _CODE.findall(row.place) if "/" in name and not name.startswith("/")]
     assert all((tree.ROOT / name).exists() for name in files), row.place
@@ -58,7 +58,7 @@ def test_every_row_has_a_place(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name[:60])
-def test_what_is_done_runs(row: Row, tmp_path: Path) -> None:
+def test_example_of_every_row_runs(row: Row, tmp_path: Path) -> None:
     """The example of a row runs after the lines at the top of the page; a comparison is true."""
     first, *_ = [block for block in blocks(PAGE) if block.language == "python"]
     example = row.example.strip("`")

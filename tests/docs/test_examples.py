@@ -50,7 +50,7 @@ def _adjacent(page: Path, block: Block, following: Block) -> bool:
 
 
 @pytest.mark.parametrize("page", sorted({*_with("python"), *_with("console")}), ids=page_name)
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
+def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """The blocks of a page run in order in one folder, and print what the page shows."""
     language = "zh" if page.name.endswith(".zh-CN.md") else "en"
     try:
@@ -62,7 +62,7 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", _with("python", excerpts=True), ids=page_name)
-def test_the_excerpts_of_a_page_stand_in_the_code(page: Path) -> None:
+def test_quoted_code_matches_its_source(page: Path) -> None:
     """What a page quotes from a file is still there, to the letter and in that order."""
     for block in blocks(page):
         if found := _SOURCE.search(block.more):
@@ -75,7 +75,7 @@ def test_the_excerpts_of_a_page_stand_in_the_code(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", TOURS, ids=page_name)
-def test_a_tour_runs_on_postgresql(page: Path, tmp_path: Path, database_url: str) -> None:
+def test_tour_runs_on_postgresql(page: Path, tmp_path: Path, database_url: str) -> None:
     """The commands of a tour do on PostgreSQL what the page shows for a file, but for ranking and what is out of reach."""
     variable = "BACKSCROLL_STORE"
     shown = [b for name in ("install.md", "postgresql.md") for b in blocks(tree.ROOT / "docs" / name)]
@@ -91,7 +91,7 @@ def test_a_tour_runs_on_postgresql(page: Path, tmp_path: Path, database_url: str
     assert not list(workshop.home.rglob("*.db")), "something was written into the default store"
 
 
-def test_there_are_tours_of_everything_that_the_read_me_showed() -> None:
+def test_every_topic_has_a_tour_in_both_languages() -> None:
     """Record, code, graph, tasks: each has a tour with commands, in both languages."""
     assert [page.stem for page in TOURS] == ["tour-code", "tour-graph", "tour-record", "tour-tasks"]
     for page in TOURS:

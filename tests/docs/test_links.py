@@ -45,7 +45,7 @@ def test_links_resolve(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", pages(), ids=page_name)
-def test_files_that_are_named_exist(page: Path) -> None:
+def test_named_files_exist(page: Path) -> None:
     """A path in backticks that begins at the root of the repository is there."""
     named = {found["path"].rstrip("/.") for found in _NAMED.finditer(prose(page))}
     plain = {path for path in named if not re.search(r"[*{}<>]|NNNN", path)}
@@ -54,7 +54,7 @@ def test_files_that_are_named_exist(page: Path) -> None:
     assert sorted(path for path in plain if not (tree.ROOT / path).exists()) == []
 
 
-def test_every_page_can_be_reached() -> None:
+def test_every_page_is_linked_from_the_readme() -> None:
     """From the README, links lead to every page; a link to a folder leads to the pages in it."""
     seen: set[Path] = set()
     waiting = [tree.ROOT / "README.md"]

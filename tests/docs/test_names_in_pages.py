@@ -37,7 +37,7 @@ def _modules(page: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", TODAY, ids=page_name)
-def test_modules_that_are_named_exist(page: Path) -> None:
+def test_named_modules_exist(page: Path) -> None:
     """A module in backticks that begins with its room is there; on the page of a room, names begin in the room too."""
     places = [tree.PACKAGE, *([tree.PACKAGE / page.stem] if page.parent.name == "rooms" else [])]
     missing = [
@@ -56,7 +56,7 @@ def _command_lines(page: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", TODAY, ids=page_name)
-def test_commands_that_are_named_exist(page: Path) -> None:
+def test_named_commands_exist(page: Path) -> None:
     """`backscroll word` begins with a command, or an old name of one; a member of a family is one of the family."""
     known = {" ".join(words) for words, _ in commands()}
     families = {name.split()[0] for name in known if " " in name}
@@ -71,7 +71,7 @@ def test_commands_that_are_named_exist(page: Path) -> None:
     assert sorted(wrong) == []
 
 
-def test_slash_commands_that_are_named_exist() -> None:
+def test_named_slash_commands_exist() -> None:
     """A slash command in backticks, on the pages about the chat, is in the catalogue, by its name or another."""
     known = {name for slash in SLASHES for name in (slash.name, *slash.aliases)}
     wrong: set[str] = set()
@@ -82,6 +82,6 @@ def test_slash_commands_that_are_named_exist() -> None:
     assert sorted(wrong) == []
 
 
-def test_the_code_tour_counts_the_kinds_of_events() -> None:
+def test_code_tour_states_the_number_of_event_kinds() -> None:
     """The number on the page is that of the code."""
     assert f"There are {len(Kind)} kinds" in prose(tree.ROOT / "docs" / "tour.md")

@@ -28,7 +28,7 @@ def _modules(room: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", ROOMS, ids=page_name)
-def test_a_room_is_described_as_it_is(page: Path) -> None:
+def test_room_page_lists_every_module(page: Path) -> None:
     """Every module of the room has a line on its page, and every line a module."""
     there, told = _modules(page.stem), _named(page)
     assert sorted(there - told) == [], (
@@ -38,7 +38,7 @@ def test_a_room_is_described_as_it_is(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ROOMS, ids=page_name)
-def test_the_tables_of_a_room_are_those_of_its_docstrings(page: Path) -> None:
+def test_room_page_is_up_to_date(page: Path) -> None:
     """Whoever moves a module or rewrites its first line runs `python docs/generate_rooms.py`."""
     assert generate_rooms.page(page) == page.read_text(encoding="utf-8"), "run python docs/generate_rooms.py"
 

@@ -17,13 +17,13 @@ from tools import site
 REPOSITORY = "https://example.org/backscroll"
 
 
-def test_the_navigation_lists_every_page_once() -> None:
+def test_navigation_lists_every_page_once() -> None:
     listed = [page for _, pages in site.navigation() for page in pages]
     assert sorted(listed) == sorted(site.sources())
 
 
 @pytest.mark.parametrize("place", site.sources())
-def test_links_of_a_page_lead_to_a_page_of_the_site_or_to_the_repository(place: str) -> None:
+def test_links_lead_to_the_site_or_the_repository(place: str) -> None:
     text = site.rewrite(
         site.sources()[place].read_text(encoding="utf-8"), site.sources()[place], place, REPOSITORY
     )
@@ -39,7 +39,7 @@ def test_links_of_a_page_lead_to_a_page_of_the_site_or_to_the_repository(place: 
             assert resolved in site.sources() or (site.DOCS / resolved).is_file(), target
 
 
-def test_fenced_blocks_stay_as_they_are() -> None:
+def test_fenced_blocks_are_unchanged() -> None:
     text = "[a](why.md)\n\n```text\n[b](../README.md)\n```\n\n[c](../README.md#x)\n"
     made = site.rewrite(text, site.DOCS / "index.md", "index.md", REPOSITORY)
     assert (
@@ -55,14 +55,14 @@ def test_both_languages_have_a_start_page() -> None:
     assert "search" in made["plugins"]
 
 
-def test_pages_ask_no_other_host() -> None:
+def test_pages_load_nothing_from_other_hosts() -> None:
     """Fonts come with the system, and figures of a repository are not asked for."""
     made = site.configuration(REPOSITORY)
     assert made["theme"]["font"] is False
     assert "repo_url" not in made
 
 
-def test_the_pages_of_the_reference_are_up_to_date() -> None:
+def test_reference_pages_are_up_to_date() -> None:
     """`python docs/generate_reference.py` writes them."""
     there = {path.name: path.read_text(encoding="utf-8") for path in reference.FOLDER.glob("*.md")}
     assert there == reference.written()
@@ -103,7 +103,7 @@ def test_every_public_method_has_a_docstring() -> None:
     assert bare == []
 
 
-def test_the_site_is_not_tracked() -> None:
+def test_built_site_is_not_tracked() -> None:
     ignored = ["git", "check-ignore", "-q", "build/site/index.html"]
     if not tree.tracked():
         pytest.skip("not a clone: there is no list of tracked files")

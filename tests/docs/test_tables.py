@@ -27,7 +27,7 @@ def _end(lines: list[str], first: int) -> int:
     return next((n for n in range(first, len(lines)) if not lines[n].startswith("|")), len(lines))
 
 
-def test_the_list_of_formats_is_complete() -> None:
+def test_list_of_formats_is_complete() -> None:
     """`docs/formats.md` lists every format with what can be done with it, and has a section for each."""
     page = DOCS / "formats.md"
     listed = {
@@ -43,7 +43,7 @@ def test_the_list_of_formats_is_complete() -> None:
     assert set(re.findall(r"(?m)^## ([a-z-]+)$", prose(page))) == set(there)
 
 
-def test_the_numbers_of_formats_are_right() -> None:
+def test_number_of_formats_is_correct() -> None:
     """The read-me and the reasons count the formats as the program does."""
     read = sum(f.name != "markdown" for f in formats())
     written = sum(f.write is not None or f.name == "native" for f in formats())
@@ -55,14 +55,14 @@ def test_the_numbers_of_formats_are_right() -> None:
     assert "Fifteen formats are read, eleven are written" in prose(DOCS / "why.md")
 
 
-def test_the_settings_are_complete() -> None:
+def test_table_of_settings_is_complete() -> None:
     """Every setting has a row with its variable."""
     rows = _rows(DOCS / "library.md", "| setting | environment | default |")
     assert [row[0].strip("`") for row in rows] == [field.name for field in fields(Settings)]
     assert [row[1].strip("`") for row in rows] == [f"BACKSCROLL_{f.name.upper()}" for f in fields(Settings)]
 
 
-def test_the_exit_codes_are_right() -> None:
+def test_exit_codes_are_correct() -> None:
     """Every error in the table exits with the code that stands there, and every code stands there."""
     rows = _rows(DOCS / "library.md", "| error | when | exit code of the command line |")
     told = {row[0].strip("`"): int(row[2]) for row in rows}
@@ -75,7 +75,7 @@ def test_the_exit_codes_are_right() -> None:
     assert own - {errors.BackscrollError.exit_code} == set(told.values())
 
 
-def test_the_names_in_the_glossary_exist() -> None:
+def test_names_in_the_glossary_exist() -> None:
     """What the glossary calls by a name of the code is there under that name."""
     missing: list[str] = []
     for row in re.findall(r"(?m)^\| [^|]+ \| [^|]+ \| ([^|]+) \|$", prose(DOCS / "glossary.md")):
@@ -92,7 +92,7 @@ def test_the_names_in_the_glossary_exist() -> None:
     assert missing == []
 
 
-def test_the_ambiguities_are_complete() -> None:
+def test_table_of_sync_ambiguities_is_complete() -> None:
     """`docs/sync.md` explains every word by which a sync calls something ambiguous."""
     told = {row[0].strip("`") for row in _rows(DOCS / "sync.md", "| name | question | resolution |")}
     code = "".join(path.read_text(encoding="utf-8") for path in (tree.PACKAGE / "reconcile").rglob("*.py"))

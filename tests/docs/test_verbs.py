@@ -53,22 +53,22 @@ def column(number: int) -> set[str]:
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
 
 
-def test_every_command_is_there() -> None:
+def test_every_command_is_listed() -> None:
     """The command line, member by member."""
     assert column(1) == {" ".join(words) for words, _ in commands()}
 
 
-def test_every_slash_command_is_there() -> None:
+def test_every_slash_command_is_listed() -> None:
     """The chat."""
     assert column(2) == {f"/{command.name}" for command in SLASHES}
 
 
-def test_every_tool_is_there() -> None:
+def test_every_mcp_tool_is_listed() -> None:
     """MCP."""
     assert column(3) == set(NAMES)
 
 
-def test_every_method_is_there() -> None:
+def test_every_method_is_listed() -> None:
     """What users hold in Python, and nothing that does not exist."""
     listed = column(4)
     for name in listed:
@@ -84,7 +84,7 @@ def test_every_method_is_there() -> None:
         assert public == here | beside, f"{where}: {sorted(public ^ (here | beside))}"
 
 
-def test_every_act_has_one_word() -> None:
+def test_command_and_method_share_their_verb() -> None:
     """A command and the Python method beside it share their verb, unless the page gives a reason to differ."""
     differ = {
         "chat", "check", "cost", "demo", "import", "learned", "log", "lore", "new", "run", "show", "work", "user list", "user show",
@@ -100,7 +100,7 @@ def test_every_act_has_one_word() -> None:
                 assert verb in verbs, f"{command}: {names}"
 
 
-def test_old_names_are_listed_and_still_lead_somewhere() -> None:
+def test_renamed_commands_are_listed() -> None:
     """Every old command has a row; what it is called now exists."""
     text = prose(PAGE)
     known = {" ".join(words) for words, _ in commands()}

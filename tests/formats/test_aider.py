@@ -84,7 +84,7 @@ def said(thread: ForeignThread) -> list[tuple[str, str]]:
     return [(item.role, item.content.text) for item in thread.items if isinstance(item, ForeignMessage)]
 
 
-def test_a_session_is_a_conversation() -> None:
+def test_every_session_header_starts_a_thread() -> None:
     """Every header starts one, empty ones included; two of the same second stay distinct."""
     found = threads(HISTORY, ".aider.chat.history.md", "home/me/shop/.aider.chat.history.md")
     assert [t.source_id for t in found] == [
@@ -98,7 +98,7 @@ def test_a_session_is_a_conversation() -> None:
     assert (found[0].project, found[0].kind) == ("shop", "agent")
 
 
-def test_a_session_without_a_word_still_has_its_header() -> None:
+def test_empty_session_keeps_its_header() -> None:
     """An empty session is not an empty list of items: what it says is that it was started."""
     empty = threads(HISTORY)[1]
     assert [item.raw for item in empty.items if isinstance(item, Aside)] == [
@@ -106,7 +106,7 @@ def test_a_session_without_a_word_still_has_its_header() -> None:
     ]
 
 
-def test_lines_say_who_speaks() -> None:
+def test_marked_lines_belong_to_the_user() -> None:
     """Marked lines are the user's; headings, quotations and edit blocks in a reply stay the model's."""
     first = threads(HISTORY)[0]
     (user, asked), (model, answered), (_, undo) = said(first)
@@ -117,7 +117,7 @@ def test_lines_say_who_speaks() -> None:
     assert undo == "/undo"
 
 
-def test_the_programs_lines_are_kept_aside_and_report_changes() -> None:
+def test_program_output_is_kept_aside_and_reports_code_changes() -> None:
     """Program output is not a message; the edits and commits it reports are code changes."""
     items = list(threads(HISTORY)[0].items)
     outputs = [item.raw for item in items if isinstance(item, Aside) and item.kind == OUTPUT]
@@ -135,7 +135,7 @@ def test_the_programs_lines_are_kept_aside_and_report_changes() -> None:
     ]
 
 
-def test_the_file_comes_back_byte_for_byte() -> None:
+def test_history_round_trips_byte_for_byte() -> None:
     """Imported, kept and exported sessions, put one after the other, are the file again."""
     assert rebuilt(threads(HISTORY)) == HISTORY
 
@@ -153,25 +153,25 @@ def test_the_file_comes_back_byte_for_byte() -> None:
     ],
     ids=["windows", "no first blank", "no last end", "no header", "more blanks", "stripped", "squeezed"],
 )
-def test_odd_files_come_back_too(text: str) -> None:
+def test_odd_histories_round_trip(text: str) -> None:
     """Line ends, missing headers, stripped spaces and squeezed blanks change nothing about the rebuilt file."""
     assert rebuilt(threads(text)) == text
 
 
-def test_a_history_without_header_is_read() -> None:
+def test_history_without_a_header_is_read() -> None:
     """Benchmark runs may leave no header: the words go in, the time is unknown."""
     found = threads("#### fix it  \n> 10 tokens  \n\nDone.\n\n> Applied edit to a.py  \n", "run-7.md")
     assert said(found[0]) == [("user", "fix it"), ("assistant", "Done.")]
     assert (found[0].started, found[0].source_id) == (None, "run-7:before the first session")
 
 
-def test_without_any_line_breaks_marks_alone_decide() -> None:
+def test_speakers_are_recognised_after_trailing_spaces_were_stripped() -> None:
     """Where an editor stripped trailing spaces, `####` and `>` still tell the speakers."""
     found = threads("# aider chat started at 2025-03-02 09:15:00\n\n> Aider\n\n#### hi\n\nHello.\n")
     assert said(found[0]) == [("user", "hi"), ("assistant", "Hello.")]
 
 
-def test_a_session_that_went_on_has_only_more_items() -> None:
+def test_continued_session_only_adds_items() -> None:
     """Read at any line end and read again later, everything from the first time comes again, followed by the new."""
     end = HISTORY.index("# aider chat started at 2025-03-02 10")
     lines = HISTORY[:end].splitlines(keepends=True)
@@ -218,7 +218,7 @@ def test_any_mixture_of_lines_is_rebuilt(text: str) -> None:
 
 @pytest.mark.skipif(not FILES, reason="the collection of real histories is not beside this clone")
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
-def test_real_histories_are_read_whole(file: Path) -> None:
+def test_real_histories_are_read_completely(file: Path) -> None:
     """Real files come back byte for byte, and what was counted in the raw lines is what was read."""
     data = file.read_bytes()
     found = threads(data, file.name)
@@ -238,7 +238,7 @@ def test_real_histories_are_read_whole(file: Path) -> None:
     assert rebuilt(found).encode() == data
 
 
-def test_an_edit_after_import_is_written_in_aiders_way() -> None:
+def test_edited_message_is_written_in_aider_style() -> None:
     """Words changed in Backscroll replace the raw lines; the others stay to the letter."""
     (thread,) = threads("#### old\n\nreply\n")
     items = list(thread.items)
@@ -248,7 +248,7 @@ def test_an_edit_after_import_is_written_in_aiders_way() -> None:
     assert text == "\n#### new  \n\nreply\n"
 
 
-def test_a_thread_from_elsewhere_reads_back_and_says_what_it_lost() -> None:
+def test_foreign_thread_reads_back_and_reports_losses() -> None:
     """Questions and replies survive; calls, results, thinking, system text and flags are reported."""
     items: list[Item] = [
         ForeignMessage("system", Content((Text("Be brief."),))),
@@ -280,7 +280,7 @@ def test_a_thread_from_elsewhere_reads_back_and_says_what_it_lost() -> None:
 @pytest.mark.parametrize(
     "content", ["", "\x00\x01", "# A readme\n\n> quoted\n", '{"a": 1}', "#### Heading\n\ntext\n"]
 )
-def test_other_files_are_not_taken_for_histories(content: str) -> None:
+def test_other_files_are_not_recognised_as_histories(content: str) -> None:
     """Empty, binary and ordinary Markdown files are not histories, and nothing is raised."""
     assert FORMAT.sniff(MemorySource(content, "README.md")) == 0.0
     assert FORMAT.sniff(MemorySource({"a.md": content}, "folder")) == 0.0
@@ -293,7 +293,7 @@ def test_histories_are_recognised() -> None:
     assert 0.5 < FORMAT.sniff(MemorySource("#### a  \n#### b  \n> c  \n> d  \n", "run.md")) < 0.9
 
 
-def test_an_empty_file_or_folder_is_refused() -> None:
+def test_empty_file_or_folder_is_refused() -> None:
     """Nothing to read is an error with a hint, not an empty list."""
     for source in (MemorySource("\n\n"), MemorySource({}, "folder")):
         with pytest.raises(FormatError):

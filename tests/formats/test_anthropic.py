@@ -73,7 +73,7 @@ def plain(role: Role, *parts: Any, **more: Any) -> ForeignMessage:
     return ForeignMessage(role, Content(tuple(parts), more.pop("author", None)), **more)
 
 
-def test_results_are_the_tools_and_words_the_users() -> None:
+def test_user_message_is_split_into_results_and_words() -> None:
     """A user message with results is taken apart by who really spoke, and every part lands where it belongs."""
     system, ask, reply, first, second, more, last = messages_from_anthropic(CHAT, "Be kind.")
     assert [m.role for m in (system, ask, reply, first, second, more, last)] == [
@@ -103,14 +103,14 @@ def test_results_are_the_tools_and_words_the_users() -> None:
     assert last.content.text == "Gone."
 
 
-def test_what_was_taken_apart_is_joined_again() -> None:
+def test_split_messages_are_joined_again() -> None:
     """The wire messages come back exactly, results and words in one user message."""
     prompt = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
     assert messages_to_anthropic(messages_from_anthropic(CHAT, prompt), nothing) == (prompt, CHAT)
     assert messages_to_anthropic(messages_from_anthropic(CHAT), nothing) == (None, CHAT)
 
 
-def test_joining_survives_edits() -> None:
+def test_joining_works_after_edits() -> None:
     """With the first result gone the rest still makes one valid user message, and an edited text is written."""
     messages = messages_from_anthropic(CHAT)
     del messages[2]
@@ -192,14 +192,14 @@ def test_every_wire_message_comes_back_equal(data: list[dict[str, Any]], prompt:
     ids=["list", "object", "system", "system blocks and odd entries", "null", "prompt only"],
 )
 @pytest.mark.parametrize("indent", [None, 1])
-def test_documents_come_back_equal(value: Any, indent: int | None) -> None:
+def test_documents_round_trip(value: Any, indent: int | None) -> None:
     """Request bodies and lists are read and written back as the equal JSON value."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     written, _ = exported(only(MemorySource(text, "body.json")))
     assert json.loads(written) == value
 
 
-def test_lines_come_back_equal() -> None:
+def test_lines_round_trip() -> None:
     """One message a line is one thread, and its lines come back in order."""
     text = "\n".join(json.dumps(m) for m in CHAT)
     written, problems = exported(only(MemorySource(text)))
@@ -207,7 +207,7 @@ def test_lines_come_back_equal() -> None:
     assert problems == []
 
 
-def test_sniffing_tells_anthropic_from_openai() -> None:
+def test_anthropic_is_distinguished_from_openai() -> None:
     """Blocks or a system key decide for Anthropic; plain strings are OpenAI's."""
     for value in (CHAT, {"messages": CHAT}, {"system": "S", "messages": [{"role": "user", "content": "x"}]}):
         source = MemorySource(json.dumps(value))
@@ -217,7 +217,7 @@ def test_sniffing_tells_anthropic_from_openai() -> None:
 
 
 @pytest.mark.parametrize("content", ["", "\x00\xff", "{}", "[", "null"])
-def test_files_without_messages_are_refused_clearly(content: str) -> None:
+def test_files_without_messages_are_refused(content: str) -> None:
     """Nothing to read is a FormatError, and sniffing it is zero, never a crash."""
     assert FORMAT.sniff(MemorySource(content)) == 0.0
     assert FORMAT.sniff(MemorySource({"x": content})) == 0.0
@@ -225,13 +225,13 @@ def test_files_without_messages_are_refused_clearly(content: str) -> None:
         list(FORMAT.read(MemorySource(content)))
 
 
-def test_entries_that_are_no_messages_raise_for_programs() -> None:
+def test_invalid_entry_is_named_in_the_error() -> None:
     """An invalid entry is named in the error."""
     with pytest.raises(FormatError, match="entry 0"):
         messages_from_anthropic([{"role": "tool", "content": "x"}])
 
 
-def test_a_thread_from_elsewhere_is_valid_and_says_what_it_lost() -> None:
+def test_foreign_thread_is_valid_and_reports_losses() -> None:
     """Foreign parts are bent to what the wire allows: ids, objects as input, results together; the rest is reported."""
     items: list[Item] = [
         plain("system", Text("S1")),
@@ -278,7 +278,7 @@ def test_a_thread_from_elsewhere_is_valid_and_says_what_it_lost() -> None:
     assert again == text
 
 
-def test_a_reply_told_in_pieces_becomes_one_message() -> None:
+def test_reply_in_several_messages_becomes_one() -> None:
     """Thinking, a call and a second call that arrived as separate messages make one assistant message with its results."""
     items = [
         plain("user", Text("x")),

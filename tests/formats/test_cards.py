@@ -106,7 +106,7 @@ def read(data: bytes, name: str) -> tuple[Any, list[ForeignMessage], list[Proble
         (archive({"assets/icon.png": b"x", "card.json": json.dumps(V3).encode()}), "maren.charx", "Mar"),
     ],
 )
-def test_a_card_begins_a_conversation(data: bytes, name: str, called: str) -> None:
+def test_card_becomes_a_thread(data: bytes, name: str, called: str) -> None:
     """The system text, then the greeting, signed by the character; names are put in, `{{user}}` waits for its own."""
     thread, (told, greeting), problems = read(data, name)
     assert problems == []
@@ -123,7 +123,7 @@ def test_a_card_begins_a_conversation(data: bytes, name: str, called: str) -> No
     assert json.loads(thread.world["Maren"])
 
 
-def test_greetings_are_swipes_and_the_system_prompt_leads() -> None:
+def test_alternate_greetings_are_alternatives() -> None:
     """Alternate greetings can be chosen; empty ones are none. `{{original}}` has no value."""
     _, (told, greeting), _ = read(json.dumps(V2).encode(), "maren.json")
     assert [c.text for c in greeting.alternatives] == [
@@ -134,7 +134,7 @@ def test_greetings_are_swipes_and_the_system_prompt_leads() -> None:
     assert "three sentences" not in told.content.text  # follows the history: an entry that always wakes
 
 
-def test_a_chinese_card() -> None:
+def test_chinese_card_is_read() -> None:
     """Its frame is Chinese too, and UTF-8 inside base64 is read."""
     card = {
         "name": "洛绯",
@@ -150,7 +150,7 @@ def test_a_chinese_card() -> None:
     assert greeting.content.author == "洛绯"
 
 
-def test_an_older_shape() -> None:
+def test_pygmalion_card_is_read() -> None:
     """Pygmalion's names of fields."""
     card = card_of(
         {"char_name": "Tom", "char_persona": "A smith.", "char_greeting": "Hm.", "world_scenario": "A forge."}
@@ -163,7 +163,7 @@ CUT = picture(text_chunk("chara", V2))
 BROKEN_V3 = picture(chunk(b"tEXt", b"ccv3\0!!!"), text_chunk("chara", V2))
 
 
-def test_what_is_whole_in_a_damaged_file_is_used_and_told() -> None:
+def test_intact_parts_of_a_damaged_card_are_read() -> None:
     """A picture without its end, a broken `ccv3` beside a sound `chara`."""
     _, messages, problems = read(CUT[:-6], "maren.png")
     assert len(messages) == 2
@@ -217,14 +217,14 @@ def _encrypted(data: bytes) -> bytes:
         (archive({"card.json": b"\xff"}), "bytes.charx", "UTF-8"),
     ],
 )
-def test_bad_files_say_what_is_wrong_and_what_to_do(data: bytes, name: str, wrong: str) -> None:
+def test_bad_card_is_refused_with_a_hint(data: bytes, name: str, wrong: str) -> None:
     with pytest.raises(FormatError) as caught:
         list(FORMAT.read(MemorySource(data, name)))
     assert wrong in caught.value.message
     assert caught.value.hint
 
 
-def test_names_in_an_archive_reach_nothing(tmp_path: Any) -> None:
+def test_archive_file_names_cannot_write_files(tmp_path: Any) -> None:
     """Nothing is extracted, whatever the files are called."""
     data = archive({"../../evil": b"x", "card.json": json.dumps(V2).encode(), "/abs": b"y"})
     assert card_file(data, "x.charx").value == V2
@@ -278,7 +278,7 @@ def test_fields_may_hold_anything(value: Any, field: str) -> None:
     assert any(isinstance(item, ForeignMessage) for item in threads[0].items)
 
 
-def test_macros() -> None:
+def test_fill_macros() -> None:
     """Names, old spellings, comments; what depends on chance or on a clock stays."""
     text = "{{Char}} and <USER>{{// a note}}: {{random:a,b}}{{newline}}x <BOT> {{ user }}"
     assert fill_macros(text, "Ann", "Maren") == "Maren and Ann: {{random:a,b}}\nx Maren Ann"

@@ -82,7 +82,7 @@ def one(content: Any, role: str = "assistant", **message: Any) -> ForeignMessage
     return messages(conversation(node("m", "root", role, content, **message), current="m"))[0]
 
 
-def test_a_plain_conversation() -> None:
+def test_plain_conversation() -> None:
     """Title, times, ids and words of a conversation without branches."""
     value = conversation(
         node("s", "root", "system", "", metadata={"is_visually_hidden_from_conversation": True}),
@@ -108,7 +108,7 @@ def test_a_plain_conversation() -> None:
     assert kept["id"] == "a"
 
 
-def test_second_answers_and_edits() -> None:
+def test_second_answers_are_alternatives_and_edits_are_branches() -> None:
     """A second answer is another version; an edited question is a branch that names where it leaves."""
     value = conversation(
         node("u1", "root", "user", "first try"),
@@ -132,7 +132,7 @@ def test_second_answers_and_edits() -> None:
     assert [content.metadata["chatgpt"]["id"] for content in answer.alternatives] == ["a2", "a3"]
 
 
-def test_siblings_stand_in_the_order_of_their_parent() -> None:
+def test_alternatives_follow_the_order_of_the_parent() -> None:
     """The list of children decides the order of versions, not the order in the file."""
     value = conversation(
         node("u", "root"), node("a1", "u", "assistant", "1"), node("a2", "u", "assistant", "2"), current="a1"
@@ -141,7 +141,7 @@ def test_siblings_stand_in_the_order_of_their_parent() -> None:
     assert [content.text for content in messages(value)[1].alternatives] == ["2", "1"]
 
 
-def test_tools_are_called_and_answer() -> None:
+def test_tool_messages_are_calls_and_results() -> None:
     """A message to a tool is a call, the tool's messages are results of it."""
     code = {"content_type": "code", "language": "python", "text": "print(1)"}
     output = {"content_type": "execution_output", "text": "1\n"}
@@ -197,7 +197,7 @@ def test_thoughts_are_reasoning() -> None:
         ({"parts": ["no kind"]}, ["no kind"], set()),
     ],
 )
-def test_other_kinds_of_words(content: dict[str, Any], words: list[str], rest: set[str]) -> None:
+def test_other_content_types_become_text(content: dict[str, Any], words: list[str], rest: set[str]) -> None:
     """Each known kind gives its words as text and keeps everything else."""
     said = one(content, "user")
     assert [part.text for part in said.content.parts if isinstance(part, Text)] == words
@@ -205,7 +205,7 @@ def test_other_kinds_of_words(content: dict[str, Any], words: list[str], rest: s
     assert set(kept) - {"content_type"} == rest
 
 
-def test_unknown_kinds_are_kept_to_the_letter() -> None:
+def test_unknown_content_types_are_kept_verbatim() -> None:
     """An unknown kind keeps its JSON, and its words can be found."""
     content = {"content_type": "hologram", "parts": ["say it"], "depth": 3}
     said = one(content)
@@ -215,7 +215,7 @@ def test_unknown_kinds_are_kept_to_the_letter() -> None:
     assert (opaque.kind, json.loads(opaque.raw)) == ("hologram", content)
 
 
-def test_hidden_messages() -> None:
+def test_hidden_messages_are_recognised() -> None:
     """What the service hides is hidden: by its flag, by weight nought, and blank system messages."""
     assert one("x", metadata={"is_visually_hidden_from_conversation": True}).hidden
     assert one("x", weight=0.0).hidden
@@ -235,7 +235,7 @@ IMAGE = {
 SOUND = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_00ff", "format": "wav"}
 
 
-def test_pictures_and_sounds_without_their_files() -> None:
+def test_media_pointers_are_kept_without_their_files() -> None:
     """Where only the JSON is there, pointers are remembered, with everything that is said about them."""
     film = {
         "content_type": "real_time_user_audio_video_asset_pointer",
@@ -261,7 +261,7 @@ def test_pictures_and_sounds_without_their_files() -> None:
     assert transcript == Text("hey", {"chatgpt": {"content_type": "audio_transcription", "direction": "in"}})
 
 
-def test_the_files_of_an_unpacked_export() -> None:
+def test_files_of_an_unpacked_export_are_attached() -> None:
     """Attached files come along with their bytes, names and types, from the top and from folders below."""
     attachments = [
         {"id": "file-AbC1", "name": "cat.png", "mimeType": "image/png"},
@@ -305,7 +305,7 @@ def test_the_files_of_an_unpacked_export() -> None:
     ]
 
 
-def test_files_beside_a_single_document() -> None:
+def test_files_beside_a_single_document_are_attached() -> None:
     """A document that lies in its export finds the files beside it whose names can be known."""
     content = {"content_type": "multimodal_text", "parts": [IMAGE]}
     attachments = [{"id": "file-AbC1", "name": "cat.png"}]
@@ -320,7 +320,7 @@ def test_files_beside_a_single_document() -> None:
     assert [part.data for part in message.content.parts if isinstance(part, Media)] == [PNG]
 
 
-def test_an_unreadable_file_is_a_problem_not_an_end() -> None:
+def test_unreadable_attachment_is_reported() -> None:
     """A file that cannot be read costs its bytes only."""
 
     class Locked(MemorySource):
@@ -340,7 +340,7 @@ def test_an_unreadable_file_is_a_problem_not_an_end() -> None:
     assert isinstance(message, ForeignMessage)
 
 
-def test_a_truncated_export_gives_its_whole_conversations() -> None:
+def test_truncated_export_gives_its_complete_conversations() -> None:
     """A download that broke off gives every whole conversation, and the last one carries the problem."""
     whole = conversation(node("u", "root", "user", "hi"), current="u")
     text = json.dumps([{**whole, "conversation_id": str(n)} for n in range(3)], indent=1)
@@ -352,7 +352,7 @@ def test_a_truncated_export_gives_its_whole_conversations() -> None:
     assert problem.line is not None
 
 
-def test_what_is_no_conversation_is_reported() -> None:
+def test_elements_that_are_not_conversations_are_reported() -> None:
     """Elements without a mapping and nodes that are not objects do not stop the rest, and are not lost."""
     good = conversation(node("u", "root", "user", "hi"), current="u")
     good["mapping"]["odd"] = 7
@@ -363,7 +363,7 @@ def test_what_is_no_conversation_is_reported() -> None:
         threads([1, 2])
 
 
-def test_damaged_links_hide_no_message() -> None:
+def test_damaged_links_lose_no_message() -> None:
     """Circles, unknown parents, a missing current node and repeated message ids leave every message in."""
     value = conversation(node("a", "root"), node("b", "a"), node("c", "b"), node("d", "root"), current="gone")
     value["mapping"]["b"]["parent"] = "c"
@@ -374,7 +374,7 @@ def test_damaged_links_hide_no_message() -> None:
 
 
 @pytest.mark.parametrize("shape", ["list", "object", "wrapped"])
-def test_shapes_of_the_document(shape: str) -> None:
+def test_document_shapes(shape: str) -> None:
     """A list of conversations, one alone, and an object with the list are all read."""
     value = conversation(node("u", "root", "user", "hi"), current="u")
     document = {"list": [value], "object": value, "wrapped": {"conversations": [value], "total": 1}}[shape]
@@ -397,12 +397,12 @@ def test_shapes_of_the_document(shape: str) -> None:
         MemorySource('{"mapping": 1}', "x"),
     ],
 )
-def test_other_things_are_not_taken_for_it(thing: MemorySource) -> None:
+def test_other_files_are_not_recognised(thing: MemorySource) -> None:
     """Empty, binary and foreign files and folders are not recognised, and nothing is raised."""
     assert FORMAT.sniff(thing) == 0.0
 
 
-def test_contents_survive_the_store() -> None:
+def test_contents_round_trip_through_the_store() -> None:
     """Everything that a conversation brings can be stored and comes back equal, lone surrogates included."""
     value = conversation(node("u", "root", "user", {"content_type": "x", "parts": ["\ud83d"]}), current="u")
     (thread,) = threads([value])
@@ -414,7 +414,7 @@ def test_contents_survive_the_store() -> None:
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample exports are not here")
 @pytest.mark.parametrize("name", ["chatgpt_example-conversation", "chatgpt_schema-sample-00", "chatgpt_schema-sample-01",
                                   "polylogue_chatgpt-export"])  # fmt: skip
-def test_sample_exports_are_read_whole(name: str) -> None:
+def test_sample_exports_are_read_completely(name: str) -> None:
     """Every message of a sample, with every single value in it, is among the items."""
     text = (SAMPLES / f"{name}.json").read_text(encoding="utf-8")
     raw = json.loads(text)

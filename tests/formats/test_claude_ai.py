@@ -66,7 +66,7 @@ def one(content: Any, **facts: Any) -> ForeignMessage:
     return messages(message("m", "assistant", content, **facts))[0]
 
 
-def test_a_plain_conversation() -> None:
+def test_plain_conversation() -> None:
     """Title, times, roles, words, and the facts of the conversation."""
     value = conversation(
         message("1", "human", "我们去公园散步好吗？"),
@@ -90,7 +90,7 @@ def test_a_plain_conversation() -> None:
     assert "text" not in found[0].content.metadata["claude-ai"]
 
 
-def test_old_messages_have_text_only() -> None:
+def test_messages_without_blocks_use_their_text() -> None:
     """Without blocks, or with blocks that have no words, the plain text counts; where both differ, both are kept."""
     assert one(None, text="just this").content.parts == (Text("just this"),)
     words, unknown = one([{"type": "flag", "x": 1}], text="words").content.parts
@@ -101,7 +101,7 @@ def test_old_messages_have_text_only() -> None:
     assert both.metadata["claude-ai"]["text"] == "b"
 
 
-def test_blocks() -> None:
+def test_content_blocks_become_parts() -> None:
     """Thinking, words with citations and unknown blocks become parts, with everything that they say."""
     blocks = [
         {
@@ -132,7 +132,7 @@ def test_blocks() -> None:
     assert odd == Opaque("claude-ai", "block", "7")
 
 
-def test_tools_with_and_without_ids() -> None:
+def test_tool_results_are_paired_with_and_without_ids() -> None:
     """Results are tied to their calls by id, and where the export leaves the ids out, by name and order."""
     blocks = [
         {"type": "tool_use", "id": "t1", "name": "repl", "input": {"code": "1"}, "message": "Running"},
@@ -176,7 +176,7 @@ def test_tools_with_and_without_ids() -> None:
     assert parts[6] == ToolResult("", (), False, "nobody")
 
 
-def test_attachments_and_files() -> None:
+def test_attachments_and_files_become_parts() -> None:
     """The text of an attachment is a part and can be found; files are remembered once each, by name and kind."""
     attachments = [
         {"file_name": "pasted.txt", "file_type": "txt", "file_size": 5, "extracted_content": "long paste"},
@@ -197,7 +197,7 @@ def test_attachments_and_files() -> None:
     assert "long paste" in said.content.text
 
 
-def test_the_tree_of_newer_exports() -> None:
+def test_parent_links_make_branches_and_alternatives() -> None:
     """Parents make branches and versions; the live path is the one that leads to the current or newest leaf."""
 
     def at(seconds: int) -> dict[str, str]:
@@ -221,7 +221,7 @@ def test_the_tree_of_newer_exports() -> None:
     assert [m.source_id for m in found] == ["u1", "a1", "u3", "u2", "u0"]
 
 
-def test_what_is_odd_is_kept() -> None:
+def test_invalid_messages_are_kept() -> None:
     """Messages that are not objects, have no id or the id of another stay in; unknown senders speak as the system."""
     value = conversation(message("1"), 5, message("1"), message("", "oracle", "boo"))
     (thread,) = threads([value])
@@ -232,7 +232,7 @@ def test_what_is_odd_is_kept() -> None:
     assert Aside("unknown", "5") in items
 
 
-def test_damage_and_other_things() -> None:
+def test_damaged_exports_are_reported() -> None:
     """Elements that are not conversations are reported; a file of nothing else is an error; a broken end costs the end."""
     good = conversation(message("1", "human", "hi"))
     (thread,) = threads([{"uuid": "x"}, good])
@@ -245,7 +245,7 @@ def test_damage_and_other_things() -> None:
 
 
 @pytest.mark.parametrize("shape", ["list", "object", "wrapped", "folder"])
-def test_shapes_of_the_document(shape: str) -> None:
+def test_document_shapes(shape: str) -> None:
     """A list, one conversation, an object with the list, and the unpacked folder are all read."""
     value = conversation(message("1", "human", "hi"))
     document = json.dumps(
@@ -265,7 +265,7 @@ def test_shapes_of_the_document(shape: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\0\0", "[]", "{}", '[{"mapping": {}}]', '{"messages": []}', "hello"])
-def test_other_files_are_not_taken_for_it(text: str) -> None:
+def test_other_files_are_not_recognised(text: str) -> None:
     """Foreign, binary and empty files and folders are not recognised, and nothing is raised."""
     assert FORMAT.sniff(MemorySource(text, "conversations.json")) == 0.0
     assert FORMAT.sniff(MemorySource({"a": text}, "folder")) == 0.0
@@ -273,7 +273,7 @@ def test_other_files_are_not_taken_for_it(text: str) -> None:
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample exports are not here")
 @pytest.mark.parametrize("name", ["claude-ai_sample-00", "claude-ai_sample-01", "polylogue_claude-ai-export"])
-def test_sample_exports_are_read_whole(name: str) -> None:
+def test_sample_exports_are_read_completely(name: str) -> None:
     """Every message of a sample, with every single value in it, is among the items, and survives the store."""
     text = (SAMPLES / f"{name}.json").read_text(encoding="utf-8")
     raw = json.loads(text)

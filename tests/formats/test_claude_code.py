@@ -77,14 +77,14 @@ def back(src: MemorySource) -> list[Any]:
 
 
 @pytest.mark.parametrize("path", REAL)
-def test_every_line_of_real_files_comes_back(path: Path) -> None:
+def test_real_files_round_trip(path: Path) -> None:
     """Each line is written as the equal JSON value, in the same order."""
     raw = rows(path.read_text(encoding="utf-8"))
     assert back(opened(path)) == raw
 
 
 @pytest.mark.parametrize("path", REAL)
-def test_real_files_survive_the_store(path: Path) -> None:
+def test_real_files_round_trip_through_the_store(path: Path) -> None:
     """Once more after the trip that content takes through the store, where line numbers are gone."""
     (thread,) = read(opened(path))
     shelf = Shelf()
@@ -94,7 +94,7 @@ def test_real_files_survive_the_store(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", REAL)
-def test_counts_of_real_files_are_the_raw_counts(path: Path) -> None:
+def test_item_counts_of_real_files_match_the_raw_lines(path: Path) -> None:
     """As many messages and asides of each type as the file has lines of it, and no branch that is none."""
     raw = rows(path.read_text(encoding="utf-8"))
     expected = Counter(str(row.get("type", "unknown")) if isinstance(row, dict) else "unknown" for row in raw)
@@ -132,7 +132,7 @@ def test_calls_and_results_of_real_files_pair_up(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", transcripts("exports/claude-code_sample_session.json"))
-def test_the_document_variant_comes_back_line_by_line(path: Path) -> None:
+def test_document_variant_round_trips(path: Path) -> None:
     """A document with loglines is read like a transcript and written as one."""
     src = opened(path)
     assert FORMAT.sniff(src) >= 0.9
@@ -152,7 +152,7 @@ def test_edge_cases_are_reported_by_line(path: Path) -> None:
 # -- what a line says ------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_a_thread_with_its_facts() -> None:
+def test_session_becomes_a_thread_with_metadata() -> None:
     """Session, title, project, start, roles, times and ids are where the importer looks for them."""
     src = source(
         {"type": "summary", "summary": "Somebody else's talk", "leafUuid": "elsewhere"},
@@ -184,7 +184,7 @@ def test_a_session_is_a_thread_with_its_facts() -> None:
     assert first.raw == src.text().split("\n")[0]
 
 
-def test_titles_go_by_rank() -> None:
+def test_titles_are_chosen_by_rank() -> None:
     """A name given by hand beats a generated one, which beats a summary of this very talk, which beats the first words."""
     talk = line("u1", None, "user", "first words")
     summary = {"type": "summary", "summary": "in short", "leafUuid": "u1"}
@@ -195,7 +195,7 @@ def test_titles_go_by_rank() -> None:
     assert titles == ["by hand", "generated", "in short", "first words"]
 
 
-def test_the_session_is_the_one_that_the_file_is_named_after() -> None:
+def test_session_id_comes_from_the_file_name() -> None:
     """A resumed session holds lines of another; the file's own name decides, else the more frequent id."""
     other = [line(f"u{n}", None, "user", "x", sessionId="other") for n in range(3)]
     assert read(source(*other, line("u9", "u2", "user", "y")))[0].source_id == SESSION
@@ -214,7 +214,7 @@ def test_the_session_is_the_one_that_the_file_is_named_after() -> None:
         (line("u", None, "assistant", [{"type": "text", "text": "fine"}]), False),
     ],
 )
-def test_only_what_nobody_said_is_hidden(row: dict[str, Any], hidden: bool) -> None:
+def test_injected_messages_are_hidden(row: dict[str, Any], hidden: bool) -> None:
     """Slipped-in instructions, output of local commands and error notices are hidden; what was typed or answered is not."""
     (thread,) = read(source(row))
     (message,) = messages(thread.items)
@@ -222,7 +222,7 @@ def test_only_what_nobody_said_is_hidden(row: dict[str, Any], hidden: bool) -> N
     assert back(source(row)) == [row]
 
 
-def test_results_and_words_of_one_line_are_told_apart_and_joined() -> None:
+def test_user_line_with_results_is_split_and_joined_again() -> None:
     """A user line with two results and words is three messages, and one line again."""
     src = source(
         line("a1", None, "assistant", call("t1", "t2")),
@@ -246,7 +246,7 @@ def test_results_and_words_of_one_line_are_told_apart_and_joined() -> None:
     assert back(src) == rows(src.text())
 
 
-def test_images_travel_as_bytes() -> None:
+def test_images_round_trip_as_bytes() -> None:
     """An image in a result is bytes on the way in and the same base64 on the way out."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
     src = source(line("u1", None, "user", [result("t", [image]), image]))
@@ -271,7 +271,7 @@ def test_images_travel_as_bytes() -> None:
         "\ud83d cut",
     ],
 )
-def test_odd_contents_come_back(content: Any) -> None:
+def test_odd_contents_round_trip(content: Any) -> None:
     """Empty, unknown and broken contents are kept as they are."""
     row = line("u1", None, "user", content)
     src = MemorySource(json.dumps(row))
@@ -282,7 +282,7 @@ def test_odd_contents_come_back(content: Any) -> None:
 # -- how lines hang together -----------------------------------------------------------------------------------
 
 
-def test_an_abandoned_branch_follows_the_live_one() -> None:
+def test_abandoned_branch_follows_the_live_one() -> None:
     """After a rewind the last branch is live and comes first; the abandoned one begins with its parent."""
     src = source(
         line("u1", None, "user", "start"),
@@ -307,7 +307,7 @@ def test_an_abandoned_branch_follows_the_live_one() -> None:
     assert back(src) == rows(src.text())
 
 
-def test_the_live_thread_alone_keeps_its_lines() -> None:
+def test_live_branch_alone_keeps_its_lines() -> None:
     """Exported without its abandoned branch, as a store keeps it, every line is still as it was."""
     raw = [
         line("u1", None, "user", "start"),
@@ -324,7 +324,7 @@ def test_the_live_thread_alone_keeps_its_lines() -> None:
     assert rows(exported(FORMAT, shelf.through(thread, only_live))[0]) == [raw[0], raw[2], raw[3]]
 
 
-def test_two_abandoned_branches_are_told_apart() -> None:
+def test_two_abandoned_branches_name_their_parents() -> None:
     """Interleaved branches name their parents each time they go on."""
     src = source(
         line("u1", None, "user", "start"),
@@ -344,7 +344,7 @@ def test_two_abandoned_branches_are_told_apart() -> None:
     assert back(src) == rows(src.text())
 
 
-def test_parallel_calls_are_no_branch() -> None:
+def test_parallel_calls_are_not_a_branch() -> None:
     """Lines of one reply and the results that hang on each of its calls stay on the live branch in file order."""
     src = source(
         line("u1", None, "user", "go"),
@@ -364,7 +364,7 @@ def test_parallel_calls_are_no_branch() -> None:
     ]
 
 
-def test_compaction_does_not_cut_the_thread() -> None:
+def test_compaction_boundary_does_not_split_the_thread() -> None:
     """After a compaction boundary the thread goes on, with or without a logical parent."""
     for logical in ({"logicalParentUuid": "a1"}, {}):
         src = source(
@@ -394,7 +394,7 @@ def test_broken_links_are_read_in_file_order() -> None:
     assert sorted(map(json.dumps, back(src))) == sorted(map(json.dumps, rows(src.text())))
 
 
-def test_sidechains_are_threads_of_their_own() -> None:
+def test_sidechains_become_separate_threads() -> None:
     """A subagent's lines inside the file become a thread that names its parent; nothing is in two threads."""
     side = {"isSidechain": True}
     src = source(
@@ -416,13 +416,13 @@ def test_sidechains_are_threads_of_their_own() -> None:
     assert sorted(map(json.dumps, back(src))) == sorted(map(json.dumps, rows(src.text())))
 
 
-def test_a_sidechain_may_hang_on_the_main_conversation() -> None:
+def test_sidechain_linked_to_the_main_conversation_round_trips() -> None:
     """Where the first line of a subagent names a line of the main conversation, it still comes back as it was."""
     src = source(line("u1", None, "user", "go"), line("x1", "u1", "user", "help", isSidechain=True))
     assert back(src) == rows(src.text())
 
 
-def test_the_transcript_of_a_subagent_is_one_thread() -> None:
+def test_subagent_transcript_is_one_thread() -> None:
     """A file that is one sidechain is read whole, and named after session and agent."""
     side = {"isSidechain": True, "agentId": "ab12"}
     src = source(
@@ -459,7 +459,7 @@ def test_broken_lines_are_reported_and_kept() -> None:
 @pytest.mark.parametrize(
     "content", ["", " \n", "{}", "7", "not json", "\x00\xff", '{"loglines": [', '{"role": "user"}']
 )
-def test_files_that_are_no_transcript_are_refused(content: str) -> None:
+def test_files_that_are_not_transcripts_are_refused(content: str) -> None:
     """Nothing to read is a FormatError; sniffing never raises."""
     src = MemorySource(content)
     assert FORMAT.sniff(src) < 0.95
@@ -474,7 +474,7 @@ def test_folders_are_not_read() -> None:
         read(MemorySource({"a.jsonl": "{}"}))
 
 
-def test_a_document_that_breaks_off_gives_its_whole_lines() -> None:
+def test_truncated_document_gives_its_complete_lines() -> None:
     """The variant with loglines, cut in the middle, gives what is whole and says where it broke."""
     text = json.dumps(
         {"loglines": [line("u1", None, "user", "hi"), line("u2", "u1", "user", "ho")]}, indent=1
@@ -485,7 +485,7 @@ def test_a_document_that_breaks_off_gives_its_whole_lines() -> None:
     assert [m.content.text for m in messages(items)] == ["hi"]
 
 
-def test_sniffing_knows_long_first_lines() -> None:
+def test_long_first_line_is_recognised() -> None:
     """A first line longer than the head is still recognised, and other tools' lines are not."""
     assert FORMAT.sniff(source(line("u1", None, "user", "x" * 100_000))) >= 0.5
     assert FORMAT.sniff(source({"type": "session_meta", "payload": {}})) == 0.0
@@ -499,7 +499,7 @@ def chain_of(lines: list[Any]) -> list[tuple[str, str | None]]:
     return [(row["uuid"], row["parentUuid"]) for row in lines if "uuid" in row]
 
 
-def test_the_chain_stays_whole_when_messages_come_and_go() -> None:
+def test_parent_chain_stays_valid_after_inserts_and_deletes() -> None:
     """A deleted message's children hang on the line before it, an inserted one goes between, the rest is untouched."""
     raw = [
         line("u1", None, "user", "a"),
@@ -523,7 +523,7 @@ def test_the_chain_stays_whole_when_messages_come_and_go() -> None:
     assert out[4] == raw[4]
 
 
-def test_edited_words_are_written_into_their_line() -> None:
+def test_edit_changes_only_the_content_of_its_line() -> None:
     """An edit changes the content of its line and nothing else."""
     raw = [
         line("u1", None, "user", "a", version="9"),
@@ -545,7 +545,7 @@ def test_edited_words_are_written_into_their_line() -> None:
     assert out == raw
 
 
-def test_a_new_title_is_said() -> None:
+def test_renamed_thread_gets_a_title_line() -> None:
     """A thread renamed since its import gets a title line; an unchanged one does not."""
     (thread,) = read(source(line("u1", None, "user", "a")))
     renamed = ForeignThread(
@@ -555,7 +555,7 @@ def test_a_new_title_is_said() -> None:
     assert out[-1] == {"type": "custom-title", "customTitle": "新", "sessionId": SESSION}
 
 
-def test_a_thread_from_elsewhere_makes_a_valid_transcript() -> None:
+def test_foreign_thread_makes_a_valid_transcript() -> None:
     """Lines form one chain, calls and results pair up, ids are the same every time, and losses are reported."""
     text, problems = exported(FORMAT, from_elsewhere())
     assert exported(FORMAT, from_elsewhere())[0] == text
@@ -604,7 +604,7 @@ def test_a_thread_from_elsewhere_makes_a_valid_transcript() -> None:
     ]
 
 
-def test_kinds_of_parts_survive_a_trip_through_another_tool() -> None:
+def test_parts_survive_an_export_and_reimport() -> None:
     """What was exported from elsewhere reads back with the same words, calls and bytes."""
     text, _ = exported(FORMAT, from_elsewhere())
     (again,) = read(MemorySource(text, "export.jsonl"))

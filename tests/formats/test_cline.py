@@ -105,7 +105,7 @@ def exported(thread: ForeignThread) -> tuple[str, list[Problem]]:
     return "".join(written.text), written.problems
 
 
-def test_a_task_is_known_by_what_was_asked() -> None:
+def test_task_metadata() -> None:
     """Title from the task, project from the working directory, name from the folder, start from the first message."""
     thread, _ = read_one(task())
     assert (thread.title, thread.source_id) == ("给登录页加一个“记住我”复选框", "1740902400000")
@@ -114,7 +114,7 @@ def test_a_task_is_known_by_what_was_asked() -> None:
     assert thread.metadata[KEY] == {"models": ["claude-sonnet"]}
 
 
-def test_native_calls_are_calls_and_xml_stays_text() -> None:
+def test_native_tool_calls_become_parts_and_xml_stays_text() -> None:
     """tool_use and tool_result become parts; Cline's XML in the text is not guessed at; thinking keeps its proof."""
     said = messages(task())
     assert [m.role for m in said] == ["user", "assistant", "user", "assistant", "tool", "user"]
@@ -127,14 +127,14 @@ def test_native_calls_are_calls_and_xml_stays_text() -> None:
     assert (call.name, call.arguments, result.call_id) == ("write_to_file", {"path": "src/login.ts"}, call.id)
 
 
-def test_times_are_those_of_the_messages() -> None:
+def test_message_times_come_from_ts() -> None:
     """`ts` counts milliseconds; the pieces of one entry share its time."""
     said = messages(task())
     assert said[1].at == "2025-03-02T08:00:05+00:00"
     assert said[4].at == said[5].at == "2025-03-02T08:00:09.500000+00:00"
 
 
-def test_missing_times_come_from_the_screen() -> None:
+def test_missing_times_come_from_ui_messages() -> None:
     """Without `ts`, a request dates its user message and the first thing shown dates the reply; and it is marked."""
     bare = [{k: v for k, v in entry.items() if k != "ts"} for entry in HISTORY_VALUE]
     said = messages(task(text_of(bare)))
@@ -146,7 +146,7 @@ def test_missing_times_come_from_the_screen() -> None:
     assert read_one(old)[0].started == "2025-03-02T08:00:00+00:00"
 
 
-def test_the_history_comes_back_to_the_letter() -> None:
+def test_history_round_trips_verbatim() -> None:
     """Import, keep and export give the same text; the neighbours are reported, because one file cannot hold them."""
     (thread,) = FORMAT.read(task())
     text, problems = exported(thread)
@@ -154,14 +154,14 @@ def test_the_history_comes_back_to_the_letter() -> None:
     assert sorted(p.what.split("'")[1] for p in problems) == [f"cline:{METADATA}#model_usage", f"cline:{UI}"]
 
 
-def test_a_message_dated_by_the_screen_is_exported_without_that_time() -> None:
+def test_time_from_ui_messages_is_not_exported() -> None:
     """A time that the history did not say is not put into it."""
     bare = [{k: v for k, v in entry.items() if k != "ts"} for entry in HISTORY_VALUE]
     (thread,) = FORMAT.read(task(text_of(bare)))
     assert json.loads(exported(thread)[0]) == bare
 
 
-def test_the_other_files_are_kept_to_the_letter() -> None:
+def test_neighbouring_files_are_kept_verbatim() -> None:
     """Texts beside the history travel as asides under their names; folders and binary files are reported."""
     source = task(
         **{"focus_chain.md": "- [ ] 复选框\n", "shot.png": b"\x89PNG\xff\xfe", "checkpoints": {"a": "b"}}
@@ -175,7 +175,7 @@ def test_the_other_files_are_kept_to_the_letter() -> None:
     assert sorted(p.where for p in items if isinstance(p, Problem)) == ["checkpoints", "shot.png"]
 
 
-def test_the_history_alone_is_enough() -> None:
+def test_history_file_alone_can_be_read() -> None:
     """Named inside its folder it takes its neighbours along; as a lone file it is named for itself."""
     folder = task()
     file = folder.child(HISTORY)
@@ -188,7 +188,7 @@ def test_the_history_alone_is_enough() -> None:
     assert not any(isinstance(item, Aside | Problem) for item in items)
 
 
-def test_a_task_that_went_on_has_only_more_items() -> None:
+def test_continued_task_only_adds_items() -> None:
     """Read again after it grew, a task gives everything from the first time again, so an import takes only what is new."""
     longer = task(text_of([*HISTORY_VALUE, {"role": "assistant", "content": "done", "ts": T0 + 10000}]))
     before, after = read_one(task())[1], read_one(longer)[1]
@@ -198,7 +198,7 @@ def test_a_task_that_went_on_has_only_more_items() -> None:
 
 
 @pytest.mark.parametrize("left", [0.3, 0.5, 0.77, 0.999])
-def test_a_truncated_history_gives_its_whole_messages(left: float) -> None:
+def test_truncated_history_gives_its_complete_messages(left: float) -> None:
     """Wherever it was cut, complete entries go in, the place is reported, and the rest of the text is kept."""
     whole = json.dumps(HISTORY_VALUE, ensure_ascii=False, indent=1)
     text = whole[: int(len(whole) * left)]
@@ -215,7 +215,7 @@ def test_a_truncated_history_gives_its_whole_messages(left: float) -> None:
     )
 
 
-def test_a_history_that_is_all_gone_still_gives_the_neighbours() -> None:
+def test_empty_history_keeps_the_neighbouring_files() -> None:
     """An empty or zeroed history is a problem; what was on the screen is kept."""
     for wreck in ("", "\0\0\0\0", '[{"role":"us'):
         thread, items = read_one(task(wreck))
@@ -224,7 +224,7 @@ def test_a_history_that_is_all_gone_still_gives_the_neighbours() -> None:
         assert thread.title == "给登录页加一个“记住我”复选框"
 
 
-def test_a_broken_screen_file_does_not_stop_the_history() -> None:
+def test_truncated_ui_messages_file_is_tolerated() -> None:
     """ui_messages.json may be cut as well: its text is kept, its whole entries still date messages."""
     bare = [{k: v for k, v in entry.items() if k != "ts"} for entry in HISTORY_VALUE]
     _, items = read_one(task(text_of(bare), **{UI: text_of(UI_VALUE)[:420]}))
@@ -233,7 +233,7 @@ def test_a_broken_screen_file_does_not_stop_the_history() -> None:
     assert first.at == "2025-03-02T08:00:00.100000+00:00"
 
 
-def test_entries_that_are_no_messages_are_kept_in_place() -> None:
+def test_entries_that_are_not_messages_are_kept_in_place() -> None:
     """Strange entries are reported, kept, and written again where they stood."""
     odd = [*HISTORY_VALUE[:2], 5, {"role": "narrator", "content": "?"}, *HISTORY_VALUE[2:]]
     (thread,) = FORMAT.read(MemorySource(text_of(odd), HISTORY))
@@ -245,7 +245,7 @@ def test_entries_that_are_no_messages_are_kept_in_place() -> None:
     ]
 
 
-def test_a_thread_from_elsewhere_becomes_a_history() -> None:
+def test_foreign_thread_becomes_a_history() -> None:
     """Calls and results are paired in Anthropic's way, with times; what cannot be said is reported."""
     items: list[Item] = [
         ForeignMessage("system", Content((Text("Be brief."),)), "2025-01-01T00:00:00+00:00"),
@@ -277,7 +277,7 @@ def test_a_thread_from_elsewhere_becomes_a_history() -> None:
 @pytest.mark.parametrize(
     "content", ["", "\x00", "[]", "[1, 2]", '[{"role": "user", "content": "hi"}]', "{}", "[" * 100_000]
 )
-def test_other_files_are_not_taken_for_tasks(content: str) -> None:
+def test_other_files_are_not_recognised_as_tasks(content: str) -> None:
     """Empty, binary and other JSON files, and folders without a history, are none; nothing is raised."""
     assert FORMAT.sniff(MemorySource(content, "x.json")) == 0.0
     assert FORMAT.sniff(MemorySource({"x.json": content}, "folder")) == 0.0

@@ -134,7 +134,7 @@ def only(src: MemorySource) -> ForeignThread:
 
 
 @pytest.mark.parametrize("values", [ROLLOUT, BARE], ids=["enveloped", "bare"])
-def test_every_line_comes_back(values: list[dict[str, Any]]) -> None:
+def test_every_line_round_trips(values: list[dict[str, Any]]) -> None:
     """Each line is written as the equal JSON value, in order, also after the trip through the store."""
     src, shelf = source(*values), Shelf()
     assert FORMAT.sniff(src) >= 0.9
@@ -151,7 +151,7 @@ def test_every_line_comes_back(values: list[dict[str, Any]]) -> None:
     assert spoken == len(values) - sum(kinds.values())
 
 
-def test_items_are_what_a_reader_expects() -> None:
+def test_items_become_messages() -> None:
     """Roles, calls with raw arguments, outputs, reasoning with its proof, and nothing said twice."""
     found = list(messages(only(source(*ROLLOUT)).items))
     assert [(m.role, m.hidden) for m in found] == [
@@ -185,7 +185,7 @@ def test_items_are_what_a_reader_expects() -> None:
     assert all(m.at == WHEN for m in found)
 
 
-def test_a_session_is_a_thread_with_its_facts() -> None:
+def test_session_becomes_a_thread_with_metadata() -> None:
     """Session, title, project and start come from the header, or from where older files have them."""
     new, old = only(source(*ROLLOUT)), only(source(*BARE))
     assert (new.source_id, new.title, new.project, new.started) == (SESSION, "列出文件", "/home/ann/x", WHEN)
@@ -207,7 +207,7 @@ def test_forks_and_subagents_name_their_parents() -> None:
     assert (fork.source_id, fork.forked_from, fork.metadata["codex"]["parent"]) == ("child", SESSION, "p")
 
 
-def test_turns_that_were_rolled_back_are_hidden_in_place() -> None:
+def test_rolled_back_turns_are_hidden() -> None:
     """What a rollback took out of the model's sight is hidden, and the file still comes back line by line."""
     values = [
         META,
@@ -229,7 +229,7 @@ def test_turns_that_were_rolled_back_are_hidden_in_place() -> None:
     assert problems == []
 
 
-def test_the_oldest_documents_become_lines() -> None:
+def test_oldest_document_shape_is_read_and_written_as_lines() -> None:
     """A JSON document with session and items is read, and written as lines that are read the same."""
     document = {"session": {"id": SESSION, "timestamp": WHEN, "instructions": ""}, "items": BARE[2:]}
     for indent in (None, 2):
@@ -308,7 +308,7 @@ def test_whatever_stands_in_an_item_comes_back(values: list[Any], bare: bool) ->
 
 
 @pytest.mark.parametrize("path", transcripts("exports/polylogue_codex-session.jsonl"))
-def test_a_fixture_of_another_project_comes_back(path: Path) -> None:
+def test_fixture_of_another_project_round_trips(path: Path) -> None:
     """A file made by others is recognised, read with its times, and written back equal."""
     src = opened(path)
     assert FORMAT.sniff(src) >= 0.9
@@ -349,7 +349,7 @@ def test_broken_lines_are_reported_and_kept() -> None:
 @pytest.mark.parametrize(
     "content", ["", "\n", "{}", "[]", "7", "nonsense", "\x00\xff", '{"session": {}, "items": [']
 )
-def test_files_that_are_no_rollout_are_refused(content: str) -> None:
+def test_files_that_are_not_rollouts_are_refused(content: str) -> None:
     """Nothing to read is a FormatError; sniffing never raises."""
     src = MemorySource(content)
     assert FORMAT.sniff(src) < 0.9
@@ -357,7 +357,7 @@ def test_files_that_are_no_rollout_are_refused(content: str) -> None:
         list(FORMAT.read(src))
 
 
-def test_sniffing_is_modest() -> None:
+def test_folders_and_other_tools_are_not_recognised() -> None:
     """Folders and other tools' lines are left to others; a header longer than the head is still recognised."""
     assert FORMAT.sniff(MemorySource({"a": "b"})) == 0.0
     assert FORMAT.sniff(source({"type": "user", "sessionId": "x", "message": {"content": "x"}})) == 0.0
@@ -370,7 +370,7 @@ def test_sniffing_is_modest() -> None:
         list(FORMAT.read(MemorySource({"a": "b"})))
 
 
-def test_new_messages_join_an_imported_rollout() -> None:
+def test_new_messages_are_added_to_an_imported_rollout() -> None:
     """What was said after the import is written in the file's own style; edits change their line only."""
 
     def change(items: list[Item]) -> None:
@@ -394,7 +394,7 @@ def test_new_messages_join_an_imported_rollout() -> None:
     assert [row["type"] for row in new] == ["session_meta", "response_item", "event_msg"]
 
 
-def test_a_text_turned_into_a_call_is_written_as_one() -> None:
+def test_message_edited_into_a_call_is_written_as_a_call() -> None:
     """Where an edit does not fit the old item any more, a new one takes its place."""
 
     def change(items: list[Item]) -> None:
@@ -408,7 +408,7 @@ def test_a_text_turned_into_a_call_is_written_as_one() -> None:
     assert out[-1]["payload"] == {"type": "function_call", "name": "ls", "arguments": "{}", "call_id": "c"}
 
 
-def test_a_thread_from_elsewhere_makes_a_valid_rollout() -> None:
+def test_foreign_thread_makes_a_valid_rollout() -> None:
     """A header, items with paired calls, events for display, the same every time; losses are reported."""
     text, problems = exported(FORMAT, from_elsewhere())
     assert exported(FORMAT, from_elsewhere())[0] == text

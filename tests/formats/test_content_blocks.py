@@ -48,17 +48,17 @@ REFUSED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(("block", "part"), READ)
-def test_a_block_is_the_part_that_it_stands_for(block: dict[str, Any], part: Part) -> None:
+def test_content_block_becomes_its_part(block: dict[str, Any], part: Part) -> None:
     assert part_of(block) == part
 
 
-def test_a_text_with_fields_of_one_vendor_keeps_them() -> None:
+def test_vendor_fields_of_a_text_block_are_kept() -> None:
     cached = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}
     assert part_of(cached) == Text("a", {"anthropic": {"cache_control": {"type": "ephemeral"}}})
 
 
 @pytest.mark.parametrize("block", REFUSED)
-def test_what_has_no_meaning_is_refused_and_nothing_is_written(block: dict[str, Any], tmp_path: Path) -> None:
+def test_invalid_block_is_refused_and_nothing_is_written(block: dict[str, Any], tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db") as store:
         thread = store.create()
         for content in (block, [block], [Text("before"), block]):
@@ -67,7 +67,7 @@ def test_what_has_no_meaning_is_refused_and_nothing_is_written(block: dict[str, 
         assert len(thread) == 0
 
 
-def test_every_way_in_takes_dictionaries(tmp_path: Path) -> None:
+def test_every_writing_method_accepts_dictionaries(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db") as store:
         thread = store.create()
         said = thread.append("user", {"type": "text", "text": "one"}, author="Ann")

@@ -62,7 +62,7 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     return message["content"] if isinstance(message["content"], list) else []
 
 
-def test_pieces_of_a_reply_are_valid_everywhere() -> None:
+def test_reply_in_pieces_is_valid_in_every_format() -> None:
     """Calls in separate messages are joined where the wire wants them together."""
     thread = ForeignThread("elsewhere", "x", PIECES)
     check_openai(exported(openai_chat.FORMAT, thread)[0])
@@ -81,7 +81,7 @@ def test_pieces_of_a_reply_are_valid_everywhere() -> None:
 
 @pytest.mark.parametrize("path", REAL)
 @pytest.mark.parametrize("target", [f for f in FORMATS if f.name != "claude-code"], ids=lambda f: f.name)
-def test_real_transcripts_go_to_every_other_format(path: Path, target: Format) -> None:
+def test_real_transcripts_convert_to_every_other_format(path: Path, target: Format) -> None:
     """All words and calls arrive, the file is recognised as what it is, and a second export is the same."""
 
     def thread() -> ForeignThread:
@@ -101,7 +101,7 @@ def test_real_transcripts_go_to_every_other_format(path: Path, target: Format) -
 
 
 @pytest.mark.parametrize("path", REAL)
-def test_real_transcripts_are_valid_on_the_wire_of_openai(path: Path) -> None:
+def test_real_transcripts_are_valid_on_the_openai_wire(path: Path) -> None:
     """Apart from calls that were never answered, pairs of calls and results are where OpenAI wants them."""
     (thread,) = claude_code.FORMAT.read(opened(path))
     check_openai(exported(openai_chat.FORMAT, thread)[0])

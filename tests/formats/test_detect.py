@@ -30,7 +30,7 @@ EXPECTED = {
 }
 
 
-def test_names_are_unique_and_all_formats_are_there() -> None:
+def test_format_names_are_unique_and_complete() -> None:
     """Each format has a name of its own, and the fourteen are listed."""
     names = [format.name for format in formats()]
     assert len(set(names)) == len(names)
@@ -59,7 +59,7 @@ def test_samples_are_recognised(pattern: str, name: str) -> None:
         assert detect(MemorySource(file.read_bytes(), file.name)).name == name, file.name
 
 
-def test_contents_count_and_names_do_not() -> None:
+def test_detection_ignores_the_file_name() -> None:
     """A file is recognised under any name."""
     text = json.dumps([{"uuid": "c", "chat_messages": []}])
     assert detect(MemorySource(text, "whatever.txt")).name == "claude-ai"
@@ -84,7 +84,7 @@ def test_contents_count_and_names_do_not() -> None:
         (MemorySource("Dear diary,\ntoday nothing happened.", "a"), "'Dear diary, today", "--format"),
     ],
 )
-def test_what_was_seen_is_said(thing: MemorySource, seen: str, advice: str) -> None:
+def test_unrecognised_file_error_describes_the_file(thing: MemorySource, seen: str, advice: str) -> None:
     """Whatever cannot be read gets an error that says what it seems to be, what to do, and what could be read."""
     with pytest.raises(FormatError) as caught:
         detect(thing)

@@ -47,14 +47,14 @@ def exported(thread: ForeignThread) -> tuple[str, list[Problem]]:
     return "".join(written.text), written.problems
 
 
-def test_a_file_is_written_again_as_it_was() -> None:
+def test_file_round_trips_verbatim() -> None:
     """Import, keep and export give the same text: order, indentation and letters."""
     text = json.dumps(DIALOGUE, ensure_ascii=False, indent=2)
     (thread,) = FORMAT.read(MemorySource(text))
     assert exported(thread) == (text, [])
 
 
-def test_escaped_letters_are_read_and_written_readably() -> None:
+def test_escapes_are_read_and_written_as_characters() -> None:
     """A file with escapes holds the same words; the export shows them as themselves."""
     (thread,) = FORMAT.read(MemorySource(json.dumps(DIALOGUE, indent=2)))
     text, _ = exported(thread)
@@ -63,7 +63,7 @@ def test_escaped_letters_are_read_and_written_readably() -> None:
     assert json.loads(text) == DIALOGUE
 
 
-def test_code_changes_take_their_place_by_time() -> None:
+def test_code_changes_are_ordered_by_time() -> None:
     """A change is between the messages before and after it; a late one at the end."""
     thread, items = read_one(json.dumps(DIALOGUE))
     assert [type(item).__name__ for item in items] == [
@@ -96,12 +96,12 @@ def test_code_changes_take_their_place_by_time() -> None:
         ("2024-06-05T15:43:02Z", "dialogue_20240605_154302.json"),
     ],
 )
-def test_a_file_is_named_for_its_start(iso: str, name: str) -> None:
+def test_file_name_holds_the_start_time(iso: str, name: str) -> None:
     """The name holds the start by its own clock."""
     assert file_name(iso) == name
 
 
-def test_a_name_needs_a_time() -> None:
+def test_file_name_of_an_invalid_time_is_refused() -> None:
     """What is not a time gives a clear error."""
     with pytest.raises(InvalidInput):
         file_name("yesterday")
@@ -136,7 +136,7 @@ def without_notes(content: Content) -> Content:
     )
 
 
-def test_what_the_shape_cannot_say_comes_back_all_the_same() -> None:
+def test_rich_messages_round_trip_through_the_plain_shape() -> None:
     """Parts with their bytes, authors, flags, alternatives and facts about the thread survive a file made for plain text."""
     source = ForeignThread(
         "cline",
@@ -178,7 +178,7 @@ def test_what_the_shape_cannot_say_comes_back_all_the_same() -> None:
     assert json.loads(exported(again)[0]) == json.loads(text)
 
 
-def test_a_simple_reader_sees_readable_words() -> None:
+def test_content_describes_calls_results_and_images() -> None:
     """`content` says calls, results and images in words, for programs that know only the plain shape."""
     text, _ = exported(ForeignThread("x", "y", everything()))
     contents = [message["content"] for message in json.loads(text)["messages"]]
@@ -189,7 +189,7 @@ def test_a_simple_reader_sees_readable_words() -> None:
     assert set(json.loads(text)["messages"][0]) == {"role", "content", "timestamp", "hidden"}
 
 
-def test_what_is_lost_is_reported() -> None:
+def test_losses_are_reported() -> None:
     """Asides of other tools, branches and forgotten bytes leave a problem."""
     items: list[Item] = [
         ForeignMessage("user", Content((Media("image/png", blob="gone"),)), parent_id="q"),
@@ -200,7 +200,7 @@ def test_what_is_lost_is_reported() -> None:
     assert all(word in said for word in ("bytes", "branch", "summary"))
 
 
-def test_a_file_that_breaks_off_gives_its_whole_messages() -> None:
+def test_truncated_file_gives_its_complete_messages() -> None:
     """Complete messages go in; the place of the break and the rest of the text are kept."""
     text = json.dumps(DIALOGUE, ensure_ascii=False, indent=2)
     cut = text[: text.index("谢谢")]
@@ -301,7 +301,7 @@ def test_no_file_however_odd_is_changed_by_a_round_trip(
         '{"start_time": "x"}',
     ],
 )
-def test_other_files_are_not_taken_for_dialogues(content: str) -> None:
+def test_other_files_are_not_recognised_as_dialogues(content: str) -> None:
     """Empty, binary and other JSON files are none, and nothing is raised."""
     assert FORMAT.sniff(MemorySource(content)) == 0.0
     assert FORMAT.sniff(MemorySource({"a": content}, "folder")) == 0.0

@@ -35,12 +35,12 @@ from tests.formats.memory_source import MemorySource
         ({}, None),
     ],
 )
-def test_moment(value: Any, expected: str | None) -> None:
+def test_moment_parses_every_time_of_an_export(value: Any, expected: str | None) -> None:
     """Every way in which exports write a time, and what is none."""
     assert moment(value) == expected
 
 
-def test_documents_of_a_folder() -> None:
+def test_documents_of_a_folder_are_found_in_order() -> None:
     """Whole and numbered documents are found, in order; other files are not taken for them."""
     names = ["conversations-001.json", "conversations-000.json", "shared_conversations.json", "user.json"]
     folder = MemorySource(dict.fromkeys(names, "[]") | {"conversations.json": {}}, "export")
@@ -50,7 +50,7 @@ def test_documents_of_a_folder() -> None:
     ]
 
 
-def test_problems_reach_a_thread() -> None:
+def test_problems_travel_with_a_thread() -> None:
     """Problems before the first thread and after any thread travel with a thread; without one they are the error."""
     found = [
         Problem("0"),

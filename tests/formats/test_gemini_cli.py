@@ -64,7 +64,7 @@ CALL = {
 }
 
 
-def test_a_session_as_one_document() -> None:
+def test_session_as_one_document() -> None:
     """Facts, words, thoughts, calls and results of a session."""
     source = document(
         user("1", "读一下这个文件，告诉我里面有什么"),
@@ -93,7 +93,7 @@ def test_a_session_as_one_document() -> None:
     assert found[1].content.metadata["gemini-cli"]["tokens"] == {"input": 1}
 
 
-def test_parts() -> None:
+def test_parts_of_a_message() -> None:
     """Pictures, files, thoughts and unknown parts of a message."""
     content = [
         "plain",
@@ -120,7 +120,7 @@ def test_parts() -> None:
     assert failed.is_error
 
 
-def test_a_session_as_lines() -> None:
+def test_session_as_lines() -> None:
     """A message that is written again counts as last written; facts change; every line is accounted for."""
     source = lines(
         FACTS,
@@ -142,7 +142,7 @@ def test_a_session_as_lines() -> None:
     assert [item.line for item in items if isinstance(item, Problem)] == [6]
 
 
-def test_a_step_back_makes_a_branch() -> None:
+def test_rewind_makes_a_branch() -> None:
     """What was said before going back is a branch; what comes after it is live."""
     source = lines(
         FACTS,
@@ -164,7 +164,7 @@ def test_a_step_back_makes_a_branch() -> None:
     assert [(m.source_id, m.parent_id) for m in messages(source)] == [("2", None), ("1", "")]
 
 
-def test_a_list_that_was_made_shorter_takes_nothing_away() -> None:
+def test_shortened_message_list_removes_nothing() -> None:
     """A new list of messages adds its summary and leaves what was said as it was; the line itself is kept."""
     short = {"$set": {"messages": [user("sum", "summary so far"), {**reply("2"), "content": "masked"}]}}
     thread = only(lines(FACTS, user("1", "a"), reply("2", "long answer"), short, user("3", "on")))
@@ -174,7 +174,7 @@ def test_a_list_that_was_made_shorter_takes_nothing_away() -> None:
     assert [item.kind for item in items if isinstance(item, Aside)] == ["$set"]
 
 
-def test_a_truncated_document_gives_what_is_whole() -> None:
+def test_truncated_document_gives_its_complete_messages() -> None:
     """The whole messages of a document that breaks off are read, with a problem."""
     text = document(user("1", "a"), user("2", "b")).text()
     items = list(only(MemorySource(text[:-80], "session-1.json")).items)
@@ -182,7 +182,7 @@ def test_a_truncated_document_gives_what_is_whole() -> None:
     assert any(isinstance(item, Problem) for item in items)
 
 
-def test_folders() -> None:
+def test_folders_of_chats_are_read() -> None:
     """The folder of a project's chats, of a project and of all projects are read; other files in them are not."""
     chats = {"session-a.json": document(user("1", "a")).text(), "notes.json": "{}"}
     for tree in (chats, {"chats": chats, "logs.json": "[]"}, {"hash": {"chats": chats}, "bin": {}}):
@@ -192,14 +192,14 @@ def test_folders() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\0", "[]", "{}", '{"sessionId": "x", "type": "user"}'])
-def test_other_files_are_not_taken_for_it(text: str) -> None:
+def test_other_files_are_not_recognised(text: str) -> None:
     """Foreign, binary and empty files and folders are not recognised."""
     assert FORMAT.sniff(MemorySource(text, "session-1.json")) == 0.0
     assert FORMAT.sniff(MemorySource({"a": text}, "folder")) == 0.0
 
 
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample exports are not here")
-def test_the_sample_is_read_whole() -> None:
+def test_sample_is_read_completely() -> None:
     """Every message of the sample, with every single value in it, is among the items."""
     text = SAMPLE.read_text(encoding="utf-8")
     raw = json.loads(text)

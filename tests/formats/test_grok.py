@@ -59,7 +59,7 @@ def messages(value: Any) -> list[ForeignMessage]:
     return [item for item in thread.items if isinstance(item, ForeignMessage)]
 
 
-def test_a_conversation() -> None:
+def test_plain_conversation() -> None:
     """Titles, times of both kinds, all ways to name the model as the sender, thinking and pictures."""
     (thread,) = threads(
         export(
@@ -80,7 +80,7 @@ def test_a_conversation() -> None:
     assert found[2].content.metadata["grok"]["web_search_results"] == [{"url": "u"}]
 
 
-def test_branches_and_versions() -> None:
+def test_parent_links_make_branches_and_alternatives() -> None:
     """Parents of responses make branches and versions; the last response is live unless another leaf is named."""
     given = [
         response("1", text="q"),
@@ -95,7 +95,7 @@ def test_branches_and_versions() -> None:
     assert [m.source_id for m in messages(export(*given, leaf_response_id="4"))] == ["1", "2", "4", "5"]
 
 
-def test_files_of_the_unpacked_export() -> None:
+def test_files_of_the_unpacked_export_are_attached() -> None:
     """Attached files come along from the folder that has their ids, wherever the document lies."""
     value = export(response("1", text="see", file_attachments=["f1", "gone", "../x"]))
     account = {
@@ -116,7 +116,7 @@ def test_files_of_the_unpacked_export() -> None:
     ]
 
 
-def test_what_is_no_conversation_is_kept_beside() -> None:
+def test_elements_that_are_not_conversations_are_kept() -> None:
     """Projects travel with the last conversation; odd responses and elements are reported."""
     value = export(response("1", text="hi"), 4)
     value["projects"] = [{"name": "P"}]
@@ -133,14 +133,14 @@ def test_what_is_no_conversation_is_kept_beside() -> None:
 @pytest.mark.parametrize(
     "text", ["", "\0", "[]", "{}", '{"conversations": []}', '{"conversations": [{"mapping": 1}]}']
 )
-def test_other_files_are_not_taken_for_it(text: str) -> None:
+def test_other_files_are_not_recognised(text: str) -> None:
     """Foreign, binary and empty files and folders are not recognised."""
     assert FORMAT.sniff(MemorySource(text, "x.json")) == 0.0
     assert FORMAT.sniff(MemorySource({"a": {"b": text}}, "folder")) == 0.0
 
 
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample exports are not here")
-def test_the_sample_is_read_whole() -> None:
+def test_sample_is_read_completely() -> None:
     """Responses without wrapping and ids are read too, with every single value."""
     text = SAMPLE.read_text(encoding="utf-8")
     assert FORMAT.sniff(MemorySource(text, SAMPLE.name)) > 0.9

@@ -26,7 +26,7 @@ def test_what_is_written_is_read_again(value: Any) -> None:
     assert try_parse(dumps(value)) == value
 
 
-def test_letters_are_themselves_and_half_ones_are_escaped() -> None:
+def test_non_ascii_is_kept_and_lone_surrogates_are_escaped() -> None:
     """Chinese stays readable; a lone surrogate becomes an escape in JSON and a replacement character in plain text."""
     assert dumps({"字": "半\ud83d"}) == '{"字":"半\\ud83d"}'
     assert json.loads(dumps("\ud83d")) == "\ud83d"
@@ -36,7 +36,7 @@ def test_letters_are_themselves_and_half_ones_are_escaped() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[1,]", "nul", "\x00", "[" * 100_000, "1" * 5000, "NaN", "[1e999]", '{"a":1} x']
 )
-def test_what_is_no_json_is_said_and_not_raised(text: str) -> None:
+def test_try_parse_returns_a_reason_for_invalid_json(text: str) -> None:
     """Broken, absurdly nested and absurdly long texts give a reason."""
     assert isinstance(try_parse(text), NotJson)
 
@@ -59,7 +59,7 @@ def test_a_cut_array_gives_exactly_its_whole_elements(
         assert cut.line == 1 + text.count("\n", 0, cut.at)
 
 
-def test_half_a_number_is_no_element() -> None:
+def test_number_at_the_end_of_a_cut_text_is_left_out() -> None:
     """A number at the very end of a cut text may have gone on, so it is not given out."""
     whole, cut = elements("[1,23")
     assert [element.value for element in whole] == [1]
@@ -67,7 +67,7 @@ def test_half_a_number_is_no_element() -> None:
     assert cut.rest == "23"
 
 
-def test_elements_know_their_lines_and_their_text() -> None:
+def test_elements_have_their_line_and_raw_text() -> None:
     """Each element comes with the line it starts on and its text to the letter; a wrong place says so."""
     whole, cut = elements('{"a": [\n  1,\n  {"b":\n 2},\n  "c"\n]}', 6)
     assert [(e.line, e.raw) for e in whole] == [(2, "1"), (3, '{"b":\n 2}'), (5, '"c"')]

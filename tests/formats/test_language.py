@@ -21,6 +21,6 @@ from backscroll.formats.language import language_of
         ("", ""),
     ],
 )
-def test_the_language_is_told_where_it_is_clear(text: str, language: str) -> None:
+def test_language_is_detected_if_clear(text: str, language: str) -> None:
     """Chinese with names in English is Chinese; other languages and no words are left open."""
     assert language_of(text) == language

@@ -95,7 +95,7 @@ def read(value: Any, name: str = "book.json") -> list[LoreEntry]:
     return read_lorebook(json.dumps(value), name)
 
 
-def test_world_info_of_sillytavern() -> None:
+def test_sillytavern_world_info_is_read() -> None:
     """Entries come in the order of their numbers, with keys, state, order and the fields we have no place for."""
     elves, weather, late = read(WORLD_INFO, "Aldor.json")
     assert (elves.name, elves.keys, elves.secondary_keys) == (
@@ -110,7 +110,7 @@ def test_world_info_of_sillytavern() -> None:
     assert (late.name, late.text) == ("late", "Comes last.")
 
 
-def test_what_was_written_reads_back_the_same() -> None:
+def test_world_info_round_trips() -> None:
     """World info comes back with every field, those of SillyTavern included."""
     first = read(WORLD_INFO, "Aldor.json")
     again = read_lorebook(write_lorebook(first), "Aldor.json")
@@ -158,7 +158,7 @@ def test_any_entries_survive_the_way_out_and_back(entries: list[LoreEntry]) -> N
     assert [[getattr(e, f) for f in kept] for e in again] == [[getattr(e, f) for f in kept] for e in entries]
 
 
-def test_a_character_card_gives_its_character_and_its_book() -> None:
+def test_character_card_gives_entries_for_character_and_book() -> None:
     """The character, the scene and the entries inside; `{{char}}` is the character, `{{user}}` stays."""
     ellie, scene, elves = read(CARD, "")
     assert ellie.keys == ("Ellie",)
@@ -169,7 +169,7 @@ def test_a_character_card_gives_its_character_and_its_book() -> None:
     assert (elves.enabled, elves.constant, elves.order, elves.source) == (False, True, 7, "Aldor")
 
 
-def test_cards_of_version_one_and_three() -> None:
+def test_cards_of_versions_one_and_three_are_read() -> None:
     """A bare card without `spec`, and one of version 3 with a nickname."""
     (first,) = read({"name": "Tom", "description": "A smith.", "first_mes": "Hi", "personality": ""})
     assert (first.name, first.text) == ("Tom", "A smith.")
@@ -179,7 +179,7 @@ def test_cards_of_version_one_and_three() -> None:
     assert read(book)[0].text == "b"
 
 
-def test_novelai_risu_and_agnai() -> None:
+def test_novelai_risu_and_agnai_lorebooks_are_read() -> None:
     """Other programs' fields mean the same."""
     (harbour,) = read(NOVEL)
     assert (harbour.name, harbour.keys, harbour.constant) == ("Harbour", ("harbour", "docks"), True)
@@ -209,7 +209,7 @@ def test_novelai_risu_and_agnai() -> None:
     assert (elf.keys, elf.text, elf.source) == (("elf",), "y", "m")
 
 
-def test_json_that_somebody_wrote_by_hand() -> None:
+def test_handwritten_json_is_read() -> None:
     """Name → text, name → facts, lists of texts."""
     plain = read(
         {"Ellie": {"race": "elf", "friends": ["Tom", "Ann"], "home": {"place": "wood"}}, "World": "Big."}
@@ -244,7 +244,7 @@ def test_paragraphs_of_plain_text_are_entries() -> None:
     assert "\n\n".join(entry.text for entry in entries) == text
 
 
-def test_one_paragraph_is_one_entry() -> None:
+def test_single_paragraph_is_one_entry() -> None:
     (entry,) = read_lorebook("it rains", "weather.txt")
     assert entry == LoreEntry("weather", text="it rains", source="weather", constant=True)
 
@@ -272,7 +272,7 @@ def test_attributes_in_brackets_are_one_entry() -> None:
         ("[" * 100_000, "deep.json", "JSON"),
     ],
 )
-def test_bad_input_is_refused_with_a_hint(text: str, name: str, what: str) -> None:
+def test_bad_lorebook_is_refused_with_a_hint(text: str, name: str, what: str) -> None:
     """Nothing is taken silently from what cannot be read; what can be read is."""
     if not what:
         assert read_lorebook(text, name)

@@ -55,7 +55,7 @@ def page(items: list[Item], **more: str) -> tuple[str, list[Problem]]:
     return "".join(written.text), written.problems
 
 
-def test_a_page_reads_from_top_to_bottom() -> None:
+def test_page_shows_title_turns_changes_and_total_in_order() -> None:
     """Title, facts, numbered turns, who spoke and when, changes, and a total at the end."""
     text, _ = page(ITEMS, language="en")
     order = [
@@ -83,7 +83,7 @@ def test_a_page_reads_from_top_to_bottom() -> None:
         at = text.index(piece, at) + len(piece)
 
 
-def test_a_page_speaks_chinese() -> None:
+def test_page_labels_in_chinese() -> None:
     """All labels are Chinese where the thread or the caller wants it; names and words stay as they are."""
     text, _ = page(ITEMS, language="zh-CN")
     for piece in ("| 项目 |", "## 开场", "## 第 1 轮", "**用户** · Kai", "📌 已置顶", "💭 思考", "↩️ 结果 · read_file · 3 行", "**代码变更**", "🔀 其他 1 个版本", "*共 7 条消息，2 轮，1 处代码变更。*"):  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_page_speaks_chinese() -> None:
     assert "## 第 2 轮" in "".join(FORMAT.write(thread, lambda _: None).text)
 
 
-def test_what_is_left_out_is_reported() -> None:
+def test_omissions_are_reported() -> None:
     """Asides, and attachments without an address, leave a problem; problems of the source are passed on."""
     items: list[Item] = [
         *ITEMS,
@@ -107,7 +107,7 @@ def test_what_is_left_out_is_reported() -> None:
     assert "🖼️ shot image/png" in text
 
 
-def test_the_caller_may_say_where_bytes_are() -> None:
+def test_caller_can_provide_links_to_blobs() -> None:
     """With addresses for the stored bytes pictures become links, and nothing is missing."""
     thread = ForeignThread("x", "y", [ForeignMessage("user", Content((Media("image/png", blob="b1"),)))])
     written = write_markdown(thread, lambda _: None, media_link=lambda part: f"blobs/{part.blob}.png")
@@ -115,7 +115,7 @@ def test_the_caller_may_say_where_bytes_are() -> None:
     assert written.problems == []
 
 
-def test_arguments_that_are_text_are_shown_as_json_where_they_are() -> None:
+def test_json_string_arguments_are_indented() -> None:
     """A string of JSON is indented; a broken one is shown as it came."""
     good, _ = page([ForeignMessage("assistant", Content((ToolCall("1", "f", '{"路径":"a"}'),)))])
     assert '```json\n{\n  "路径": "a"\n}\n```' in good
@@ -123,7 +123,7 @@ def test_arguments_that_are_text_are_shown_as_json_where_they_are() -> None:
     assert '```\n{"path": "a\n```' in bad
 
 
-def test_what_a_person_typed_looks_as_typed() -> None:
+def test_user_text_is_escaped_to_look_as_typed() -> None:
     """Line breaks stay, and dashes or a hash are not headings; fences and the model's own Markdown are left alone."""
     text, _ = page(
         [ForeignMessage("user", Content((Text("# a comment\nTrace\n-----\n```\n# code\nb\n```"),)))]
@@ -168,13 +168,13 @@ def test_nothing_that_is_said_breaks_the_page(said: str, other: str) -> None:
     assert blocks.count("<details>") == blocks.count("</details>") > 0
 
 
-def test_the_page_is_text_for_any_file() -> None:
+def test_page_is_valid_utf8() -> None:
     """Half an emoji does not stop the page from being written."""
     text, _ = page([ForeignMessage("user", Content((Text(json.loads('"cut \\ud83d"')),)))])
     assert "cut \ufffd" in text
 
 
-def test_a_page_is_not_read_back() -> None:
+def test_markdown_is_write_only() -> None:
     """The format is write only: it never recognises a file, and says so when asked to read."""
     source = MemorySource("# The loop\n\n## Turn 1\n", "a.md")
     assert FORMAT.sniff(source) == 0.0

@@ -22,6 +22,6 @@ from backscroll.formats.sources.media_type import UNTOLD, media_type
         ("", "noext", b"plain", UNTOLD),
     ],
 )
-def test_media_type(said: str, name: str, data: bytes, expected: str) -> None:
+def test_media_type_from_declaration_name_or_bytes(said: str, name: str, data: bytes, expected: str) -> None:
     """What was said counts first, then the name, then the bytes."""
     assert media_type(said, name, data) == expected

@@ -86,7 +86,7 @@ def test_roles_parts_and_names_are_understood() -> None:
     )
 
 
-def test_plain_messages_carry_no_metadata() -> None:
+def test_plain_messages_have_no_vendor_metadata() -> None:
     """Equal words stay equal for every sender: nothing of the vendor is kept where nothing is needed."""
     for data in ({"role": "user", "content": "hi"}, {"role": "tool", "tool_call_id": "x", "content": "ok"}):
         role, content = message_from_openai(data)
@@ -95,7 +95,7 @@ def test_plain_messages_carry_no_metadata() -> None:
         assert message_to_openai(role, content, nothing) == data
 
 
-def test_old_function_calls_are_paired() -> None:
+def test_legacy_function_calls_are_paired() -> None:
     """The old field has no ids, so the answer of a function gets the id of its latest call, and the wire form returns."""
     old = [
         {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
@@ -108,7 +108,7 @@ def test_old_function_calls_are_paired() -> None:
     assert [message_to_openai(m.role, m.content, nothing) for m in (call, answer)] == old
 
 
-def test_attachments_become_bytes_and_come_back_from_blobs() -> None:
+def test_attachments_round_trip_through_blobs() -> None:
     """Images, sounds and files travel as bytes, and are written again from the bytes kept under their hash."""
     data = {
         "role": "user",
@@ -205,7 +205,7 @@ def test_every_wire_message_comes_back_equal(data: list[dict[str, Any]]) -> None
     ],
     ids=["list", "indented list", "indented object", "one line object"],
 )
-def test_documents_come_back_equal(text: str) -> None:
+def test_documents_round_trip(text: str) -> None:
     """A list and an object with messages are recognised, read, titled, and written back as the equal JSON value."""
     source = MemorySource(text, "talk.json")
     assert FORMAT.sniff(source) >= 0.6
@@ -218,7 +218,7 @@ def test_documents_come_back_equal(text: str) -> None:
     assert problems == []
 
 
-def test_a_conversation_a_line_is_a_thread_each() -> None:
+def test_one_conversation_per_line_gives_one_thread_each() -> None:
     """Each line becomes its own thread; a broken line is reported with its number and the rest goes in."""
     lines = [json.dumps({"messages": CHAT}), "{broken", json.dumps({"id": "b", "messages": CHAT[:2]}), "[]"]
     threads = list(FORMAT.read(MemorySource("\n".join(lines), "many.jsonl")))
@@ -235,7 +235,7 @@ def test_a_conversation_a_line_is_a_thread_each() -> None:
     assert json.loads(written) == {"messages": CHAT}
 
 
-def test_a_message_a_line_is_one_thread() -> None:
+def test_one_message_per_line_is_one_thread() -> None:
     """One message per line is one thread; broken and foreign lines are reported, kept, and written back in place."""
     lines = [
         json.dumps(CHAT[0]),
@@ -264,7 +264,7 @@ def test_a_message_a_line_is_one_thread() -> None:
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("shape", ["list", "object"])
-def test_a_document_that_breaks_off_gives_what_is_whole(shape: str, indent: int | None) -> None:
+def test_truncated_document_gives_its_complete_messages(shape: str, indent: int | None) -> None:
     """A document cut in the middle gives its whole messages and says where it broke off."""
     value = CHAT if shape == "list" else {"model": "m", "messages": CHAT}
     text = json.dumps(value, indent=indent)
@@ -279,7 +279,7 @@ def test_a_document_that_breaks_off_gives_what_is_whole(shape: str, indent: int 
 @pytest.mark.parametrize(
     "content", ["", "   \n", "\x00\x01\xff binary", "{}", '{"messages": 3}', "[", "7", '"x"', "{{{"]
 )
-def test_files_without_messages_are_refused_clearly(content: str) -> None:
+def test_files_without_messages_are_refused(content: str) -> None:
     """Nothing to read is a FormatError, and sniffing it is zero, never a crash."""
     source = MemorySource(content)
     assert FORMAT.sniff(source) == 0.0
@@ -287,7 +287,7 @@ def test_files_without_messages_are_refused_clearly(content: str) -> None:
         list(FORMAT.read(source))
 
 
-def test_sniffing_is_modest() -> None:
+def test_folders_and_other_tools_are_not_recognised() -> None:
     """Folders and other tools' records are left to others."""
     assert FORMAT.sniff(MemorySource({"a": "b"})) == 0.0
     assert FORMAT.sniff(MemorySource('{"type":"message","role":"user","content":[]}')) < 0.5
@@ -296,7 +296,7 @@ def test_sniffing_is_modest() -> None:
     assert FORMAT.sniff(MemorySource(long)) >= 0.6
 
 
-def test_entries_that_are_no_messages_raise_for_programs() -> None:
+def test_invalid_entry_is_named_in_the_error() -> None:
     """An invalid entry is named in the error."""
     with pytest.raises(FormatError, match="entry 1"):
         messages_from_openai([{"role": "user", "content": "x"}, {"role": "judge"}])
@@ -306,7 +306,7 @@ def plain(role: Role, *parts: Any, **more: Any) -> ForeignMessage:
     return ForeignMessage(role, Content(tuple(parts), more.pop("author", None)), **more)
 
 
-def test_a_thread_from_elsewhere_is_valid_and_says_what_it_lost() -> None:
+def test_foreign_thread_is_valid_and_reports_losses() -> None:
     """Parts without vendor metadata give plain wire messages; whatever has no place is reported with its message."""
     items: list[Item] = [
         plain("system", Text("S")),
@@ -386,7 +386,7 @@ def test_exports_are_deterministic() -> None:
     assert [m.role for m in messages(only(MemorySource(one)))] == ["user", "assistant"]
 
 
-def test_several_results_are_several_messages() -> None:
+def test_message_with_several_results_becomes_several_messages() -> None:
     """A message with two results is two on the wire, which the one-message function refuses to hide."""
     content = Content((ToolResult("a", (Text("1"),)), ToolResult("b", (Text("2"),)), Text("and this")))
     assert [m["role"] for m in openai_messages("tool", content, nothing)] == ["tool", "tool", "user"]

@@ -42,7 +42,7 @@ def only(text: str) -> ForeignThread:
     "document",
     [REQUEST, ITEMS, {"object": "response", "id": "resp_1", "output": ITEMS}, {"model": "m", "input": "hi"}],
 )
-def test_documents_come_back_as_they_were(document: Any) -> None:
+def test_documents_round_trip(document: Any) -> None:
     """Requests, responses, bare lists and plain inputs are recognised, and written again as the same JSON value."""
     text = json.dumps(document)
     assert detect(MemorySource(text, "x.json")).name == "openai-responses"
@@ -75,7 +75,7 @@ def test_items_become_messages() -> None:
     assert thread.title == "列出文件"
 
 
-def test_one_request_per_line() -> None:
+def test_one_request_per_line_gives_one_thread_each() -> None:
     """Each line is a thread; a line that cannot be read is reported with its number and kept."""
     text = (
         json.dumps({"input": "one", "model": "m"})
@@ -89,7 +89,7 @@ def test_one_request_per_line() -> None:
     assert [m.content.text for m in messages(second.items)] == ["be brief", "列出文件"]
 
 
-def test_a_document_that_breaks_off_keeps_its_whole_items() -> None:
+def test_truncated_document_keeps_its_complete_items() -> None:
     """The items before the break are read, the rest is kept to the letter."""
     text = json.dumps({"model": "m", "input": ITEMS})
     items = list(only(text[: text.index("reasoning") + 20]).items)
@@ -97,7 +97,7 @@ def test_a_document_that_breaks_off_keeps_its_whole_items() -> None:
     assert any(isinstance(item, Problem) and "breaks off" in item.what for item in items)
 
 
-def test_what_is_no_list_of_items_is_refused() -> None:
+def test_value_without_items_is_refused() -> None:
     """With a sentence that says what was expected."""
     for text in ("3", "{}", "nonsense", '{"messages": []}'):
         with pytest.raises(FormatError) as caught:
@@ -107,7 +107,7 @@ def test_what_is_no_list_of_items_is_refused() -> None:
         messages_from_responses([{"role": "user", "content": "x"}, {"role": "judge"}])
 
 
-def test_a_thread_from_elsewhere_says_what_it_lost() -> None:
+def test_foreign_thread_reports_losses() -> None:
     """Every message becomes items that the wire has, and what has no place is reported."""
     text, problems = exported(FORMAT, from_elsewhere())
     document = json.loads(text)
@@ -120,7 +120,7 @@ def test_a_thread_from_elsewhere_says_what_it_lost() -> None:
     assert list(messages(only(text).items))[1].content.parts[0] == Text("列出")
 
 
-def test_edited_words_are_written() -> None:
+def test_edited_text_is_exported() -> None:
     """Who edits the imported message finds the new words in the export, and the rest of the item as it was."""
     thread = only(json.dumps(REQUEST))
     items = [
@@ -138,7 +138,7 @@ def test_edited_words_are_written() -> None:
     )
 
 
-def test_plain_functions() -> None:
+def test_conversion_functions_round_trip_without_files() -> None:
     """Programs go both ways without files."""
     said = messages_from_responses(ITEMS[:6], "be kind")
     prompt = messages_to_responses(said, {}.get)

@@ -26,7 +26,7 @@ from backscroll.vocab.foreign import Problem
     "line",
     ["", "{", "NaN", '{"a": Infinity}', '{"a": 1e999}', "[" * 100_000, "9" * 5000, '"x"', "null", "[{}]"],
 )
-def test_what_is_no_object_is_a_problem_with_its_line(line: str) -> None:
+def test_line_that_is_not_an_object_is_a_problem(line: str) -> None:
     """Broken, nested beyond measure, numbers that JSON has not, other values: a problem, never an exception."""
     found = parse_row(7, line)
     assert isinstance(found, Problem)
@@ -34,7 +34,7 @@ def test_what_is_no_object_is_a_problem_with_its_line(line: str) -> None:
     assert keep_line(line, 7).raw == line
 
 
-def test_objects_are_read() -> None:
+def test_objects_are_parsed() -> None:
     """A whole object is given as it is, lone surrogates included."""
     assert parse_row(1, '{"a": "\\ud83d", "n": 1.5}') == {"a": "\ud83d", "n": 1.5}
 
@@ -50,12 +50,12 @@ def test_objects_are_read() -> None:
         (None, None),
     ],
 )
-def test_times_have_a_zone_or_are_none(value: Any, expected: str | None) -> None:
+def test_time_of_accepts_only_valid_times(value: Any, expected: str | None) -> None:
     """What is a time is kept to the letter, one without a zone is UTC, the rest is not a time."""
     assert time_of(value) == expected
 
 
-def test_titles_are_short_and_one_line() -> None:
+def test_short_title_is_one_short_line() -> None:
     """The first line with words, its white space joined, cut where it is long."""
     assert short_title("\n\n  你好\t 世界 \nmore") == "你好 世界"
     assert len(short_title("很" * 500)) == 80
@@ -63,7 +63,7 @@ def test_titles_are_short_and_one_line() -> None:
     assert [stem(name) for name in ("a.b.jsonl", "plain", ".hidden")] == ["a.b", "plain", ".hidden"]
 
 
-def test_minted_names_depend_on_their_seed_alone() -> None:
+def test_minted_uuid_depends_on_its_seed_only() -> None:
     """The same seed gives the same well-formed UUID, another seed another."""
     assert minted_uuid("a", 1) == minted_uuid("a", 1) != minted_uuid("a", 2)
     assert re.fullmatch(
@@ -71,7 +71,7 @@ def test_minted_names_depend_on_their_seed_alone() -> None:
     )
 
 
-def test_equality_is_that_of_json() -> None:
+def test_same_compares_as_json() -> None:
     """True is not 1 and 1 is not 1.0, however Python sees it; the order of keys does not matter."""
     assert same({"a": 1, "b": [None]}, {"b": [None], "a": 1})
     assert not same({"a": True}, {"a": 1})
@@ -80,13 +80,13 @@ def test_equality_is_that_of_json() -> None:
 
 
 @pytest.mark.parametrize("text", ["aGk", "aGk=\n", "a Gk=", "é", "aGl="])
-def test_only_what_encodes_back_is_decoded(text: str) -> None:
+def test_only_canonical_base64_is_decoded(text: str) -> None:
     """Base64 that we would write differently is left alone, so that it comes back as it was."""
     assert from_base64(text) is None
     assert from_data_url(f"data:image/png;base64,{text}") is None
 
 
-def test_data_addresses_go_both_ways() -> None:
+def test_data_urls_round_trip() -> None:
     """Type and bytes of a `data:` address, and back."""
     url = to_data_url("image/png", b"\x00hi")
     assert from_data_url(url) == ("image/png", b"\x00hi")

@@ -45,7 +45,7 @@ def kinds(text: str) -> list[str]:
     "frame",
     ["{}", "key is {}, ok?", '"{}"', "我的密钥在这里：{}。请保密", "KEY={}\n", "https://x.test/?k={}&a=1"],
 )
-def test_keys_with_a_shape_of_their_own_are_found_anywhere(kind: str, key: str, frame: str) -> None:
+def test_recognisable_keys_are_found_anywhere(kind: str, key: str, frame: str) -> None:
     """The key is found whole, under its kind, in prose, quotes, Chinese, assignments and addresses."""
     text = frame.format(key)
     (finding,) = find_secrets(text)
@@ -53,12 +53,12 @@ def test_keys_with_a_shape_of_their_own_are_found_anywhere(kind: str, key: str, 
     assert text[finding.start : finding.end] == key
 
 
-def test_a_short_hexadecimal_key_is_found() -> None:
+def test_short_hexadecimal_key_is_found() -> None:
     """Several vendors use `sk-` with hexadecimal digits only."""
     assert kinds("sk" + "-" + HEX) == ["openai-key"]
 
 
-def test_private_keys_are_found_whole_even_when_escaped_or_cut() -> None:
+def test_private_keys_are_found_even_if_escaped_or_cut() -> None:
     """The block counts from its first dash to its last, with real or escaped line ends, and without its end."""
     head, tail = "-----BEGIN RSA " + "PRIVATE KEY-----", "-----END RSA " + "PRIVATE KEY-----"
     body = "\n".join([LETTERS] * 6)
@@ -69,7 +69,7 @@ def test_private_keys_are_found_whole_even_when_escaped_or_cut() -> None:
     assert kinds(f'if line.startswith("{head}"): ...') == []
 
 
-def test_headers_are_found() -> None:
+def test_authorization_headers_are_found() -> None:
     """Bearer tokens and basic credentials are found without the word before them."""
     pair = base64.b64encode(b"kai:Tr0ub4dor").decode()
     text = f"Authorization: Bearer {LETTERS}\nauthorization: Basic {pair}\n"
@@ -99,7 +99,7 @@ def test_headers_are_found() -> None:
         ("redis://:Zt5q9w@localhost:6379/0", "url-password", "Zt5q9w"),
     ],
 )
-def test_assignments_and_addresses_give_up_their_secret(text: str, kind: str, secret: str) -> None:
+def test_secrets_in_assignments_and_urls_are_found_exactly(text: str, kind: str, secret: str) -> None:
     """Exactly the secret is marked, not the name before it nor the punctuation after it."""
     (finding,) = find_secrets(text)
     assert (finding.kind, text[finding.start : finding.end]) == (kind, secret)
@@ -144,12 +144,12 @@ def test_assignments_and_addresses_give_up_their_secret(text: str, kind: str, se
         "data:image/png;base64," + LETTERS * 40,
     ],
 )
-def test_placeholders_code_and_prose_are_left_alone(text: str) -> None:
+def test_placeholders_code_and_prose_are_not_secrets(text: str) -> None:
     """What only talks about secrets, or names a variable that holds one, is none."""
     assert find_secrets(text) == []
 
 
-def test_nothing_shown_is_usable() -> None:
+def test_shown_form_does_not_reveal_the_secret() -> None:
     """The shown form is the first four characters and an ellipsis; less where that would be most of the secret."""
     key = KEYS["github-token"]
     assert find_secrets(key)[0].shown == key[:4] + "…"
@@ -157,7 +157,7 @@ def test_nothing_shown_is_usable() -> None:
     assert short.shown == "a…"
 
 
-def test_one_secret_is_one_finding() -> None:
+def test_secret_is_found_once() -> None:
     """A key that is also the value of an assignment, or is in a header, is found once, as what it is."""
     key = KEYS["anthropic-key"]
     assert kinds(f'api_key = "{key}"') == ["anthropic-key"]
@@ -172,7 +172,7 @@ def test_findings_come_in_order() -> None:
     assert all(a.end <= b.start for a, b in pairwise(found))
 
 
-def test_prose_in_two_languages_has_none() -> None:
+def test_prose_has_no_findings() -> None:
     """Pages of ordinary English and Chinese about keys, tokens and passwords give no alarm."""
     english = "The token count of the reply was 512. A password must be kept secret; the key: patience. Basic auth is old. "
     chinese = "令牌数是五百一十二。密码要保密，密钥：耐心。基本认证已经过时了。口令是芝麻开门。"
@@ -180,7 +180,7 @@ def test_prose_in_two_languages_has_none() -> None:
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the collection of real transcripts is not beside this clone")
-def test_real_transcripts_give_few_alarms() -> None:
+def test_real_transcripts_give_few_findings() -> None:
     """Megabytes of real sessions full of code hold at most a handful of plausible findings."""
     files = [file for file in REAL.rglob("*") if file.suffix in (".jsonl", ".json", ".md")]
     found = [

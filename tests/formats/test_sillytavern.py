@@ -212,7 +212,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 @pytest.mark.parametrize("lines", [NEW, OLD, OLD_GROUP], ids=["new", "old", "old group"])
-def test_every_line_comes_back_with_the_same_values(lines: list[Any]) -> None:
+def test_every_line_round_trips(lines: list[Any]) -> None:
     """Import, keep and export give the same JSON values for every line, in order, without complaints."""
     (thread,) = FORMAT.read(source_of(lines))
     back, problems = exported(thread)
@@ -220,14 +220,14 @@ def test_every_line_comes_back_with_the_same_values(lines: list[Any]) -> None:
     assert problems == []
 
 
-def test_sound_lines_need_no_raw_copy() -> None:
+def test_valid_lines_need_no_raw_copy() -> None:
     """The documented shapes are understood: no message falls back on a copy of its line."""
     for lines in (NEW, OLD, OLD_GROUP):
         for message in messages(source_of(lines)):
             assert "raw" not in message.content.metadata[KEY]
 
 
-def test_the_text_on_screen_wins_over_a_lagging_swipe() -> None:
+def test_mes_wins_over_an_outdated_swipe() -> None:
     """`mes` is the live alternative; the stale text of its swipe is kept beside it."""
     answer = messages(source_of(NEW))[2]
     assert answer.content.text == "Under the *third* stone."
@@ -241,7 +241,7 @@ def test_the_text_on_screen_wins_over_a_lagging_swipe() -> None:
     assert answer.alternatives[answer.chosen] == answer.content
 
 
-def test_each_swipe_has_its_own_times_and_thoughts() -> None:
+def test_swipes_have_their_own_times_and_reasoning() -> None:
     """swipe_info gives every alternative its time, its model and its reasoning."""
     answer = messages(source_of(NEW))[2]
     assert answer.alternative_times == (
@@ -261,7 +261,7 @@ def test_is_system_hides_and_does_not_change_the_role() -> None:
     assert (narrator.role, narrator.hidden) == ("system", False)
 
 
-def test_tool_invocations_are_calls_with_results() -> None:
+def test_tool_invocations_become_calls_and_results() -> None:
     """One line of invocations is a reply with calls and a message with their results; the model saw it, so it is not hidden."""
     call, result = messages(source_of(NEW))[3:5]
     assert (call.role, result.role, call.hidden) == ("assistant", "tool", False)
@@ -272,7 +272,7 @@ def test_tool_invocations_are_calls_with_results() -> None:
     assert [a.is_error for a in answers] == [False, True]
 
 
-def test_attachments_are_media() -> None:
+def test_attachments_become_media() -> None:
     """Data URLs become bytes, paths become addresses, and both come with their names."""
     parts = messages(source_of(NEW))[1].content.parts
     image, file = (part for part in parts if isinstance(part, Media))
@@ -282,7 +282,7 @@ def test_attachments_are_media() -> None:
     assert (file.url, file.media_type, file.name) == ("/user/files/notes.txt", "text/plain", "notes.txt")
 
 
-def test_a_chat_knows_its_character_title_and_parent() -> None:
+def test_chat_has_character_title_and_parent() -> None:
     """The folder names the character where the header does not; the parent chat is a file name, never the integrity id."""
     path = "data/default-user/chats/Mira/Mira - Branch #2.jsonl"
     thread, _ = read_one(source_of(NEW, "Mira - Branch #2.jsonl", path))
@@ -299,7 +299,7 @@ def test_a_chat_knows_its_character_title_and_parent() -> None:
     assert old.started == "2023-07-04T15:05:09.123000+00:00"
 
 
-def test_an_old_group_file_has_no_header_and_several_speakers() -> None:
+def test_old_group_chat_without_header_is_read() -> None:
     """Without a header the first line is a message already; the speakers name the group; Chinese is recognised."""
     thread, items = read_one(source_of(OLD_GROUP, "1688483100000.jsonl", "group chats/1688483100000.jsonl"))
     assert len(items) == 3
@@ -329,7 +329,7 @@ def test_an_old_group_file_has_no_header_and_several_speakers() -> None:
         ("7/4/2023, 3:05:09 PM", "2023-07-04T15:05:09+00:00", True),
     ],
 )
-def test_times_of_every_age_are_understood(raw: Any, iso: str, naive: bool) -> None:
+def test_times_of_every_version_are_parsed(raw: Any, iso: str, naive: bool) -> None:
     """Each way in which SillyTavern ever wrote a time gives ISO, marked where the zone is unknown."""
     assert when(raw) == (iso, naive)
 
@@ -352,12 +352,12 @@ def test_times_of_every_age_are_understood(raw: Any, iso: str, naive: bool) -> N
         "3/4/2023 15:05",
     ],
 )
-def test_what_is_no_known_time_is_not_guessed(raw: Any) -> None:
+def test_unknown_times_are_not_guessed(raw: Any) -> None:
     """Nonsense and ambiguity give no time at all, and no error."""
     assert when(raw) is None
 
 
-def test_an_unknown_time_stays_raw_and_a_naive_one_is_marked() -> None:
+def test_unknown_time_is_kept_raw_and_naive_time_is_marked() -> None:
     """The message keeps what the file said about its time, whether or not it was understood."""
     first, second, third = messages(source_of(OLD_GROUP))
     assert second.at is None
@@ -366,7 +366,7 @@ def test_an_unknown_time_stays_raw_and_a_naive_one_is_marked() -> None:
     assert "naive" not in third.content.metadata[KEY]
 
 
-def test_a_broken_line_is_reported_and_the_rest_goes_in() -> None:
+def test_broken_line_is_reported_and_the_rest_imported() -> None:
     """Problems name the line; the words of the broken line are kept aside; BOM and blank lines do not matter."""
     text = (
         "\ufeff"
@@ -393,7 +393,7 @@ def test_a_broken_line_is_reported_and_the_rest_goes_in() -> None:
     assert thread.metadata[KEY]["header"] == HEADER
 
 
-def test_a_broken_header_does_not_make_a_headerless_chat() -> None:
+def test_broken_header_is_replaced_on_export() -> None:
     """Where the header could not be read, the export has a new one."""
     (thread,) = FORMAT.read(MemorySource('{"chat_metadata": {\n' + json.dumps(QUESTION) + "\n"))
     back, _ = exported(thread)
@@ -401,7 +401,7 @@ def test_a_broken_header_does_not_make_a_headerless_chat() -> None:
     assert same(back[1], QUESTION)
 
 
-def test_a_lone_surrogate_survives() -> None:
+def test_lone_surrogate_round_trips() -> None:
     """Half an emoji, which JavaScript writes as an escape, comes back as it was and can be written as UTF-8."""
     text = '{"name":"A","is_user":true,"mes":"cut \\ud83d"}\n'
     (thread,) = FORMAT.read(MemorySource(text))
@@ -466,7 +466,7 @@ def test_no_line_however_odd_is_changed_by_a_round_trip(lines: list[dict[str, An
     assert same(back, [HEADER, *json.loads(json.dumps(lines))])
 
 
-def test_an_edit_wins_over_what_was_kept() -> None:
+def test_edits_win_over_the_kept_raw_line() -> None:
     """After a change of the words, author or visibility the export says the new, and keeps the rest of the line."""
     odd = dict(ANSWER, swipe_id="1")  # a line that needs its raw copy
     message = messages(source_of([HEADER, odd]))[0]
@@ -482,7 +482,7 @@ def test_an_edit_wins_over_what_was_kept() -> None:
     )
 
 
-def test_choosing_another_swipe_carries_its_fields_to_the_line() -> None:
+def test_choosing_another_swipe_updates_the_line() -> None:
     """When another alternative became live, the line shows its words, time and model, and no swipe is lost."""
     message = messages(source_of(NEW))[2]
     other = ForeignMessage(
@@ -495,7 +495,7 @@ def test_choosing_another_swipe_carries_its_fields_to_the_line() -> None:
     assert line["swipe_info"][1]["extra"]["reasoning"] == "She hid it herself."
 
 
-def test_a_thread_from_elsewhere_becomes_a_valid_chat() -> None:
+def test_foreign_thread_becomes_a_valid_chat() -> None:
     """System text, tool calls, thinking, images and alternatives are said in SillyTavern's terms and read back alike."""
     call = ToolCall("toolu_1", "search", {"q": "钥匙"})
     items: list[Item] = [
@@ -539,7 +539,7 @@ def test_a_thread_from_elsewhere_becomes_a_valid_chat() -> None:
     assert all(m.at is not None for m in back)
 
 
-def test_calls_of_one_step_in_several_messages_find_their_results() -> None:
+def test_calls_in_several_messages_find_their_results() -> None:
     """Where a tool logs a reply in pieces, results that come after the last piece still reach their calls."""
     items: list[Item] = [
         ForeignMessage("assistant", Content((ToolCall("a", "read", {}),))),
@@ -555,7 +555,7 @@ def test_calls_of_one_step_in_several_messages_find_their_results() -> None:
     assert problems == []
 
 
-def test_what_a_chat_cannot_say_is_reported() -> None:
+def test_losses_are_reported() -> None:
     """Pins, vendor parts, asides, code changes, lost bytes, orphan results and open calls each leave a problem."""
     items: list[Item] = [
         ForeignMessage("user", Content((Text("a"), Opaque("v", "k", "{}"))), pinned=True),
@@ -585,7 +585,7 @@ def test_what_a_chat_cannot_say_is_reported() -> None:
         "[" * 100000,
     ],
 )
-def test_other_files_are_not_taken_for_chats(content: str | bytes) -> None:
+def test_other_files_are_not_recognised_as_chats(content: str | bytes) -> None:
     """Empty, binary, absurdly nested and foreign files are not SillyTavern chats, and nothing is raised."""
     assert FORMAT.sniff(MemorySource(content)) == 0.0
 
@@ -598,7 +598,7 @@ def test_chats_are_recognised_and_folders_are_not() -> None:
     assert FORMAT.sniff(MemorySource({"chat.jsonl": "{}"}, "chats")) == 0.0
 
 
-def test_a_file_without_any_line_of_a_chat_is_refused() -> None:
+def test_file_without_chat_lines_is_refused() -> None:
     """Reading something else fails with a clear error instead of an empty thread."""
     for source in (MemorySource(""), MemorySource("a\nb\n"), MemorySource({"a": ""}, "folder")):
         with pytest.raises(FormatError):

@@ -75,7 +75,7 @@ def test_a_truncated_array_gives_what_is_whole(values: list[Any], data: st.DataO
     assert len(whole) >= sum(end < cut for end in ends)
 
 
-def test_a_truncated_object_gives_what_is_whole() -> None:
+def test_truncated_object_gives_its_complete_elements() -> None:
     """The complete conversations of a broken download are saved, with the line where it ends."""
     found = read('{"a": 1,\n"conversations": [{"x": 1},\n{"x": 2},\n{"x": "thr', "conversations")
     assert found[:3] == [Member("a", 1, 1), StreamElement(1, {"x": 1}, 2), StreamElement(2, {"x": 2}, 3)]
@@ -84,7 +84,7 @@ def test_a_truncated_object_gives_what_is_whole() -> None:
     assert len(found) == 4
 
 
-def test_an_element_that_is_no_json_is_skipped() -> None:
+def test_invalid_element_is_skipped_and_reported() -> None:
     """A broken element costs only itself, and is reported with its line."""
     text = '[{"a": 1},\n{"a": [1 2], "s": "]}, \\" {"},\nnope,\n{"a": 3},\n{"b": "\\x"}, 5]'
     for size in (1, 5, 1000):
@@ -93,14 +93,14 @@ def test_an_element_that_is_no_json_is_skipped() -> None:
         assert [piece.line for piece in found if isinstance(piece, Problem)] == [2, 3, 5]
 
 
-def test_a_member_that_is_no_json_is_skipped() -> None:
+def test_invalid_member_is_skipped() -> None:
     """A broken member of an object costs only itself."""
     found = read('{"a": tru, "b": {"c" 1}, "d": 4}')
     assert [piece.key for piece in found if isinstance(piece, Member)] == ["d"]
     assert len(found) == 3
 
 
-def test_numbers_that_json_does_not_have_stay_what_was_written() -> None:
+def test_nan_and_infinite_numbers_become_text() -> None:
     """NaN and numbers beyond all bounds become text: no conversation is lost for them, and none can be stored as such."""
     assert read("[NaN, -Infinity, 1e999, 1.5]")[0].value == "NaN"
     assert [piece.value for piece in read("[NaN, -Infinity, 1e999, 1.5]")] == [
@@ -111,7 +111,7 @@ def test_numbers_that_json_does_not_have_stay_what_was_written() -> None:
     ]
 
 
-def test_absurd_values_are_skipped() -> None:
+def test_too_deep_and_too_long_values_are_skipped() -> None:
     """Endless nesting and endless integers are reported, and what follows is read."""
     found = read("[" + "[" * 100_000 + "]" * 100_000 + ', 7, 1e5, "x", ' + "9" * 5000 + ", 8]", size=50_000)
     assert [piece.value for piece in found if isinstance(piece, StreamElement)] == [7, 1e5, "x", 8]
@@ -124,7 +124,7 @@ def test_text_after_the_end_is_reported() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "hello", "<html>", "\x89PNG"])
-def test_what_is_no_document_is_an_error(text: str) -> None:
+def test_text_that_is_not_a_document_is_an_error(text: str) -> None:
     """A text that begins like no JSON document is an error of its own kind."""
     with pytest.raises(FormatError):
         read(text)

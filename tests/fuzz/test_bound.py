@@ -10,6 +10,6 @@ from tests.fuzz.bound import fuzz
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_request_is_refused(seed: int, tmp_path: Path) -> None:
+def test_fuzz_requests_with_bound_thinking(seed: int, tmp_path: Path) -> None:
     """Whatever is said, called and inserted: thinking always stands behind what it was made under."""
     fuzz(seed, tmp_path)

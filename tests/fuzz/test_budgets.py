@@ -13,6 +13,6 @@ SEEDS = (0, 6, 13, 24, 29, 1, 14, 19)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_larger_budgets_work_where_smaller_ones_do(seed: int, tmp_path: Path) -> None:
+def test_fuzz_budgets(seed: int, tmp_path: Path) -> None:
     """On every wire, with and without tools: monotone budgets, exact minimums, valid requests."""
     fuzz(seed, tmp_path)

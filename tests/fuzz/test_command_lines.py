@@ -10,6 +10,6 @@ from tests.fuzz.command_lines import fuzz
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_what_goes_ahead_unasked_does_no_harm(seed: int, tmp_path: Path) -> None:
+def test_fuzz_command_lines_allowed_unasked(seed: int, tmp_path: Path) -> None:
     """Real shells run every line that is let through."""
     fuzz(seed, tmp_path)

@@ -18,7 +18,7 @@ SECRET = "zqsecret"
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 8])
-def test_what_is_gone_in_one_thread_is_gone_in_the_others(seed: int, tmp_path: Path) -> None:
+def test_fuzz_removals_across_threads(seed: int, tmp_path: Path) -> None:
     """Two engines, three threads: every surface is that of a fresh engine, and no dead secret is on any."""
     fuzz(seed, tmp_path)
 
@@ -47,7 +47,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("change", LINES)
-def test_another_process_takes_the_words_away(change: str, tmp_path: Path) -> None:
+def test_removal_by_another_process_is_seen(change: str, tmp_path: Path) -> None:
     """The engine that has the plan in memory tells nothing that another process took out of another thread."""
     store = tmp_path / "store.db"
     environment = {**os.environ, "BACKSCROLL_STORE": str(store), "PYTHONPATH": str(tree.ROOT)}

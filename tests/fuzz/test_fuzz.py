@@ -27,19 +27,19 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("name", "seed"), RUNS, ids=[f"{name}-{seed}" for name, seed in RUNS])
-def test_a_fuzzer_finds_nothing(name: str, seed: int, tmp_path: Path) -> None:
+def test_fuzzer_finds_no_failure(name: str, seed: int, tmp_path: Path) -> None:
     """What fails here is seen again with `make fuzz ONLY=name SEED=n`."""
     fuzz.run(name, seed, tmp_path)
     assert not list(tmp_path.glob("fuzz-*"))
 
 
-def test_the_fuzzers_are_found_by_themselves() -> None:
+def test_fuzzers_are_discovered() -> None:
     """A module with `fuzz(seed, folder)` is enough."""
     assert {"histories", "differential", "secrets"} <= set(fuzz.fuzzers())
 
 
 class TestProgram:
-    def test_a_failure_is_told_with_what_reproduces_it(
+    def test_failure_names_the_command_to_reproduce_it(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """One bad fuzzer ends nothing but its own run, and the exit code says so."""
@@ -60,7 +60,9 @@ class TestProgram:
         assert told.splitlines()[-1] == "reproduce: make fuzz ONLY=bad SEED=7"
         assert program.main(["--only", "good", "--seed", "8"]) == 0
 
-    def test_time_ends_it(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_run_ends_at_its_time_limit(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """Fresh seeds until the time is up, fuzzer by fuzzer."""
         seen: list[int] = []
         monkeypatch.setattr(fuzz, "fuzzers", lambda: {"good": lambda seed, _: seen.append(seed)})
@@ -68,7 +70,7 @@ class TestProgram:
         assert len(set(seen)) == len(seen) > 0
         assert f"good: {len(seen)} runs" in capsys.readouterr().out
 
-    def test_requests_end_it(
+    def test_run_ends_at_its_number_of_requests(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A fuzzer may count what it checked; a run that failed counts nothing."""
@@ -85,12 +87,12 @@ class TestProgram:
         assert len(seen) == 4
         assert "good: 4 runs in 0 s, 21 requests, 1 failed" in capsys.readouterr().out
 
-    def test_no_such_fuzzer(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_unknown_fuzzer_is_an_error(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert program.main(["--only", "nothing"]) == 2
         assert "no fuzzer 'nothing'" in capsys.readouterr().err
 
     @pytest.mark.parametrize(("name", "code"), [("secrets", 0), ("nothing", 2)])
-    def test_several_processes(self, name: str, code: int) -> None:
+    def test_fuzz_with_several_processes(self, name: str, code: int) -> None:
         """Over before the first run begins: fresh seeds are not for the tests."""
         command = [
             sys.executable,
@@ -106,7 +108,7 @@ class TestProgram:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False)
         assert done.returncode == code
 
-    def test_asked_to_stop_it_leaves_nothing(self, tmp_path: Path) -> None:
+    def test_stopped_run_leaves_nothing_behind(self, tmp_path: Path) -> None:
         """Neither processes nor the folders of the runs under way."""
         command = [sys.executable, "-m", "tests.fuzz", "--processes", "2", "--only", "secrets"]
         environment = {**os.environ, "TMPDIR": str(tmp_path)}

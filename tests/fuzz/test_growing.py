@@ -10,6 +10,6 @@ from tests.fuzz.growing import fuzz
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_was_sent_stays(seed: int, tmp_path: Path) -> None:
+def test_fuzz_growing_prompts_keep_their_prefix(seed: int, tmp_path: Path) -> None:
     """On every wire: valid at every block, and the beginning of every longer prompt."""
     fuzz(seed, tmp_path)

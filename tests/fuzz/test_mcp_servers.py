@@ -10,5 +10,5 @@ from tests.fuzz.mcp_servers import fuzz
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_garbled_answers_end_nothing(seed: int, tmp_path: Path) -> None:
+def test_fuzz_mcp_servers_with_garbled_answers(seed: int, tmp_path: Path) -> None:
     fuzz(seed, tmp_path)

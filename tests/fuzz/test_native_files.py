@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_mutant_is_refused_or_harmless(seed: int, folder: Path) -> None:
+def test_mutated_file_is_refused_or_harmless(seed: int, folder: Path) -> None:
     """Never a raw error, never a damaged store, never words that are silently gone."""
     fuzz(seed, folder)
 
@@ -85,7 +85,7 @@ def one_field_changes(lines: list[Any], kind: str) -> Iterator[tuple[str, list[A
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_bad_field_is_refused_with_its_line(small: Path, tmp_path: Path, kind: str) -> None:
+def test_invalid_field_is_refused_with_its_line(small: Path, tmp_path: Path, kind: str) -> None:
     """Everything that is not as it was is named with a line; what is in the store verifies, and the other thread is whole."""
     lines = lines_of(small)
     whole = logs_of(lines)
@@ -110,7 +110,7 @@ def test_one_bad_field_is_refused_with_its_line(small: Path, tmp_path: Path, kin
             assert log == whole[name][: len(log)], f"{what}: {name} holds what was never said"
 
 
-def test_an_event_without_its_words_is_refused(small: Path, tmp_path: Path) -> None:
+def test_event_without_its_body_is_refused(small: Path, tmp_path: Path) -> None:
     """Words may be absent only where something says that they were forgotten: the line is named, the others go in."""
     lines = lines_of(small)
     number = next(n for n, row in enumerate(lines) if row.get("kind") == "appended")
@@ -126,7 +126,7 @@ def test_an_event_without_its_words_is_refused(small: Path, tmp_path: Path) -> N
         assert engine.verify().ok
 
 
-def test_a_file_cannot_erase_words_by_leaving_them_out(small: Path, tmp_path: Path) -> None:
+def test_file_cannot_erase_words_by_omission(small: Path, tmp_path: Path) -> None:
     """A copy of a file that lacks words does not take them from a store that has them."""
     lines = lines_of(small)
     number = next(n for n, row in enumerate(lines) if row.get("kind") == "appended")
@@ -143,7 +143,7 @@ def test_a_file_cannot_erase_words_by_leaving_them_out(small: Path, tmp_path: Pa
         assert engine.verify().ok
 
 
-def test_a_file_cannot_forget_messages_of_other_threads(small: Path, tmp_path: Path) -> None:
+def test_file_cannot_forget_messages_of_another_thread(small: Path, tmp_path: Path) -> None:
     """A `forgotten` event that names a message of another thread is refused, however well it is sealed."""
     lines = lines_of(small)
     victim = next(row["event"] for row in reversed(lines) if row.get("kind") == "appended")

@@ -8,7 +8,7 @@ from backscroll.engine.crops.crops import crops
 from tests.fuzz.talk import Talk
 
 
-def test_a_fork_of_an_earlier_message_does_not_have_what_a_later_task_took_out(tmp_path: Path) -> None:
+def test_fork_of_an_earlier_message_lacks_later_crops(tmp_path: Path) -> None:
     """A task clears the prompt where it begins; the past before that is whole in a fork, and cropped by hand it stays cropped."""
     talk = Talk(3, tmp_path / "store.db")
     with talk.told():

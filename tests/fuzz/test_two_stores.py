@@ -10,5 +10,5 @@ from tests.fuzz.two_stores import compare
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_both_stores_do_and_tell_the_same(seed: int, tmp_path: Path, prepared_url: str) -> None:
+def test_fuzz_both_stores_behave_the_same(seed: int, tmp_path: Path, prepared_url: str) -> None:
     compare(seed, tmp_path, prepared_url)

@@ -10,5 +10,5 @@ from tests.fuzz.user_profiles import fuzz
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_profile_is_that_of_a_fresh_fold(seed: int, tmp_path: Path) -> None:
+def test_fuzz_profile_equals_a_rebuild(seed: int, tmp_path: Path) -> None:
     fuzz(seed, tmp_path)

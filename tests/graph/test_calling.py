@@ -1,4 +1,4 @@
-"""Who is called by a name is counted over the whole conversation, and follows every change of it."""
+"""Names by which speakers are called: counted over the whole conversation, following every change of it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def named(graph: Graph, who: str) -> set[str]:
     return {node.name, *node.aliases}
 
 
-def test_who_answers_is_called_so() -> None:
+def test_answering_when_a_name_is_called_makes_it_the_speakers_name() -> None:
     talk = [*says("Speaker 1", 1, "Ann"), *says("Speaker 2", 2), *says("Speaker 3", 3)]
     graph = Graph([turn(1, *talk)])
     assert named(graph, "Speaker 2") == {"Speaker 2", "Ann"}
     assert named(graph, "Speaker 3") == {"Speaker 3"}
 
 
-def test_one_call_that_somebody_else_answers_is_outvoted() -> None:
+def test_single_call_answered_by_another_speaker_is_outvoted() -> None:
     first = [*says("Speaker 1", 1, "Ann"), *says("Speaker 3", 2), *says("Speaker 2", 3)]
     graph = Graph([turn(1, *first)])
     assert named(graph, "Speaker 3") == {"Speaker 3", "Ann"}
@@ -46,16 +46,16 @@ def test_one_call_that_somebody_else_answers_is_outvoted() -> None:
     assert named(graph, "Speaker 3") == {"Speaker 3", "Ann"}
 
 
-def test_who_says_the_name_of_themselves_has_it() -> None:
-    """Whoever is spoken to when the name falls."""
+def test_speaker_who_states_their_name_gets_it() -> None:
+    """A name stated by its owner counts, whoever is being addressed."""
     own = alias("Speaker 4", "Tom", speaker="Speaker 4", source=ref(4), sure=0.95)
     talk = [*says("Speaker 1", 1, "Tom"), *says("Speaker 2", 2), *says("Speaker 3", 3)]
     graph = Graph([turn(1, *talk, *says("Speaker 4", 4), own)])
     assert named(graph, "Tom") == {"Tom", "Speaker 4"}
 
 
-def test_who_plays_three_people_is_none_of_them() -> None:
-    """An assistant that is called by several names in turn keeps them apart; by one name, it may have it."""
+def test_speaker_called_by_several_names_gets_none() -> None:
+    """An assistant called by several names in turn gets none of them; called by one name, it may get it."""
     plays = [
         turn(n, *says("user", n, name), *says("assistant", 20 + n))
         for n, name in enumerate(("红姑", "Pip", "Tilda"), 1)

@@ -1,4 +1,4 @@
-"""New nodes are complete: from the world, from their kind, from their type; never against what was said."""
+"""Completion of new nodes: from the world, from their kind, from their type; never against the text."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def number(turn: Ref) -> int:
     return turn.seq
 
 
-def test_ellie_the_forest_elf_is_complete() -> None:
-    """A world that speaks of forest elves gives home, temper, knowledge, faction and threat to the elf whom the text only names."""
+def test_forest_elf_is_completed_from_the_world() -> None:
+    """The world gives home, temper, knowledge, faction and threat to an elf whom the text only names."""
     made = complete_node(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
     assert seed_shape(made, number) == {
         "node_id": "ellie",
@@ -75,7 +75,7 @@ def test_ellie_the_forest_elf_is_complete() -> None:
     }
 
 
-def test_a_chinese_elf_is_complete() -> None:
+def test_chinese_elf_is_completed_from_the_world() -> None:
     node = NodeView(
         "艾莉",
         "艾莉_森林精灵",
@@ -100,8 +100,8 @@ def test_a_chinese_elf_is_complete() -> None:
     assert shape["world_context_attributes"]["faction"] == "中立"
 
 
-def test_through_the_fold() -> None:
-    """The graph itself shows complete nodes, under a readable name, and the relation leads to the place."""
+def test_graph_shows_completed_nodes() -> None:
+    """They have a readable name, and the relation leads to the place."""
     graph = Graph([turn(1, person("Ellie"), has("Ellie", "race", "Forest Elf"))], world=world(WORLD_EN))
     node = graph.node("Ellie")
     assert node.readable == "ellie_forest_elf"
@@ -111,8 +111,8 @@ def test_through_the_fold() -> None:
     ]
 
 
-def test_every_inferred_fact_says_from_where() -> None:
-    """The entry, or the type, by name; the nearest kind speaks before the wider one (all elves are proud)."""
+def test_every_inferred_fact_names_its_source() -> None:
+    """The entry or the type, by name; the nearest kind comes before the wider one (all elves are proud)."""
     made = complete_node(ellie(said("race", "Forest Elf")), world(WORLD_EN), Options())
     notes = {
         f.predicate: f.evidence[0].note for f in (*made.attributes, *made.relations) if f.rank is Rank.WORLD
@@ -124,8 +124,8 @@ def test_every_inferred_fact_says_from_where() -> None:
     assert all(f.rank is Rank.DEFAULT and f.sure < 0.5 for f in plain.attributes)
 
 
-def test_the_entry_about_the_node_comes_first() -> None:
-    """What is stated about Ellie herself beats what is stated about elves, and tells her kind."""
+def test_entry_about_the_node_takes_precedence() -> None:
+    """Statements about Ellie herself beat statements about elves, and determine her kind."""
     told = world(WORLD_EN + "\n## Ellie\nEllie is a forest elf. She is reckless.\n")
     made = complete_node(ellie(), told, Options())
     assert made.attribute("race") == "forest elf"
@@ -133,8 +133,8 @@ def test_the_entry_about_the_node_comes_first() -> None:
     assert made.attribute("faction") == "neutral"
 
 
-def test_mentions_in_passing_count() -> None:
-    """An entry about something else may tell who somebody is."""
+def test_mentions_in_other_entries_count() -> None:
+    """An entry about something else may describe the node."""
     told = tuple(
         world_entries(
             [LoreEntry("History", text="The war was long. Ellie Green is a forest elf.", constant=True)]
@@ -144,8 +144,8 @@ def test_mentions_in_passing_count() -> None:
     assert complete_node(node, told, Options()).attribute("race") == "forest elf"
 
 
-def test_somebody_is_no_kind() -> None:
-    """What is told about the king of the world is not true of every king; what is told about knights is of every knight."""
+def test_statement_about_one_person_does_not_apply_to_a_kind() -> None:
+    """Statements about the king do not hold for every king; those about knights hold for every knight."""
     told = tuple(
         world_entries(
             [
@@ -161,8 +161,8 @@ def test_somebody_is_no_kind() -> None:
     assert knight.attribute("disposition") == "loyal"
 
 
-def test_place_and_group_hand_on_a_little() -> None:
-    """Who lives somewhere speaks the language of the place, but is not itself a dark forest."""
+def test_place_and_group_pass_on_some_attributes() -> None:
+    """A resident speaks the language of the place, but is not a dark forest."""
     told = world(
         "# W\n\n## Mistwood\nMistwood is a dark forest. Language: Elvish\nFaction: Dawn\nLanguage: Elvish\n"
     )
@@ -174,8 +174,8 @@ def test_place_and_group_hand_on_a_little() -> None:
 
 
 @pytest.mark.parametrize("rank", [Rank.SAID, Rank.PERSON])
-def test_what_was_said_is_never_overruled(rank: Rank) -> None:
-    """Neither single values nor homes nor manifold attributes of the text are touched."""
+def test_stated_facts_are_never_overruled(rank: Rank) -> None:
+    """Neither single values nor homes nor multi-valued attributes of the text are changed."""
     home = Fact("ellie", "lives_in", "", "harbour", rank, TURN)
     facts = (said("race", "Forest Elf"), said("disposition", "cruel", rank), said("faction", "Dawn", rank))
     made = complete_node(ellie(*facts, relations=(home,)), world(WORLD_EN), Options())
@@ -184,7 +184,7 @@ def test_what_was_said_is_never_overruled(rank: Rank) -> None:
     assert [f for f in made.relations if f.predicate == "lives_in"] == [home]
 
 
-def test_what_a_person_forbade_is_not_inferred() -> None:
+def test_forbidden_values_are_not_inferred_in_complete_node() -> None:
     made = complete_node(
         ellie(said("race", "Forest Elf")),
         world(WORLD_EN),
@@ -195,8 +195,8 @@ def test_what_a_person_forbade_is_not_inferred() -> None:
     assert not [f for f in made.relations if f.predicate == "lives_in"]
 
 
-def test_switches() -> None:
-    """Nothing is added where that was turned off; without the world only the type speaks; entries that are off say nothing."""
+def test_options_switch_completion_off() -> None:
+    """No completion when switched off; without the world only the type counts; disabled entries are ignored."""
     node, told = ellie(said("race", "Forest Elf")), world(WORLD_EN)
     assert complete_node(node, told, Options(auto_infer=False)) is node
     assert complete_node(node, told, Options(min_attributes=0)) is node
@@ -225,7 +225,7 @@ def test_at_least_so_many_attributes(kind: str, least: int, known: list[str], us
     assert {f.value for f in assumed}.isdisjoint({"unknown", "mentioned", "未知", "被提及", kind})
 
 
-def test_what_nothing_is_known_of_is_not_padded() -> None:
+def test_unknown_node_is_not_padded() -> None:
     """A node without a type gets no defaults: "status: mentioned" says nothing."""
     for kind in ("", "spaceship"):
         assert complete_node(ellie(type=kind), (), Options(min_attributes=12)).attributes == ()
@@ -238,16 +238,16 @@ def test_asking_for_more_than_there_is_gives_what_there_is(kind: str, least: int
     assert "unknown" not in {f.value for f in made.attributes}
 
 
-def test_a_node_of_nobodys_turn() -> None:
-    """What only a person or the world speaks of is completed too, and has no history."""
+def test_node_without_a_turn_is_completed() -> None:
+    """A node known only from an override or the world is completed too, and has no history."""
     node = NodeView("ellie", "ellie", "Ellie", "person")
     made = complete_node(node, world(WORLD_EN), Options())
     assert made.attributes[0].evidence[0].opening == NOWHERE
     assert seed_shape(made, number)["world_context_attributes"]["interaction_history"] == []
 
 
-def test_several_values_and_groups_in_the_shape() -> None:
-    """Several values are a list; who has no faction but belongs somewhere is of that side; long quotes are cut."""
+def test_seed_shape_of_several_values_and_groups() -> None:
+    """Several values are a list; without a faction the place decides the side; long quotes are cut."""
     long = Assertion(Claim.ATTRIBUTE, "Ellie", "skill", "song", quote="word " * 60)
     facts = (Fact("ellie", "skill", "song", evidence=(Evidence(TURN, long),)), Fact("ellie", "skill", "bow"))
     node = ellie(*facts, relations=(Fact("ellie", "member_of", "", "silver guild"),))
@@ -257,8 +257,8 @@ def test_several_values_and_groups_in_the_shape() -> None:
     assert len(shape["world_context_attributes"]["interaction_history"][0]["line"]) <= 120
 
 
-def test_what_a_person_forbids_is_not_inferred_either() -> None:
-    """Neither from the world nor from the type: a forbidden value stays away, another one of the predicate may come."""
+def test_forbidden_values_are_not_inferred_from_world_or_type() -> None:
+    """A forbidden value stays away; another value of the predicate may be inferred."""
     from backscroll.graph.fold import Graph
     from backscroll.graph.view import WorldEntry
     from backscroll.vocab.assertion import Assertion, Change, Claim, Override, TurnClaims

@@ -1,4 +1,4 @@
-"""What does not fit together is reported, once, and asked only where rules cannot settle it."""
+"""Conflicts between facts are reported once; a question is asked only if rules cannot settle them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def kinds(graph: Graph) -> list[tuple[str, str, str]]:
     return [(c.kind, c.node, c.predicate) for c in graph.conflicts()]
 
 
-def test_another_value_soon_after_is_reported_and_later_is_a_change() -> None:
+def test_another_value_soon_after_is_a_conflict_and_later_is_a_change() -> None:
     said = [turn(1, has("Ann", "occupation", "smith")), turn(2, has("Ann", "occupation", "baker"))]
     assert kinds(Graph(said)) == [("superseded", "ann", "occupation")]
     assert Graph(said).questions() == []
@@ -18,11 +18,11 @@ def test_another_value_soon_after_is_reported_and_later_is_a_change() -> None:
     assert kinds(Graph(later)) == []
 
 
-def test_what_changes_all_the_time_is_no_contradiction() -> None:
+def test_changing_a_volatile_attribute_is_no_conflict() -> None:
     assert kinds(Graph([turn(1, has("Ann", "mood", "sad")), turn(2, has("Ann", "mood", "glad"))])) == []
 
 
-def test_what_never_changes_is_asked_whenever_it_does() -> None:
+def test_changing_a_permanent_attribute_is_always_asked_about() -> None:
     graph = Graph(
         [
             turn(1, has("Ann", "race", "elf")),
@@ -35,17 +35,17 @@ def test_what_never_changes_is_asked_whenever_it_does() -> None:
     assert "orc" in question.text
 
 
-def test_a_more_exact_value_is_no_contradiction() -> None:
+def test_more_exact_value_is_no_conflict() -> None:
     assert kinds(Graph([turn(1, has("Ann", "race", "elf")), turn(2, has("Ann", "race", "forest elf"))])) == []
 
 
-def test_two_values_in_one_breath() -> None:
+def test_two_values_in_one_turn_are_a_conflict() -> None:
     graph = Graph([turn(1, has("Ann", "occupation", "smith"), has("Ann", "occupation", "baker"))])
     assert kinds(graph) == [("same turn", "ann", "occupation")]
     assert [q.kind for q in graph.questions()] == ["contradiction"]
 
 
-def test_an_end_in_between_is_no_contradiction() -> None:
+def test_value_after_an_end_is_no_conflict() -> None:
     said = has("Ann", "occupation", "smith"), ends("Ann", "occupation"), has("Ann", "occupation", "baker")
     assert kinds(Graph([turn(1, *said)])) == []
 
@@ -55,7 +55,7 @@ def test_two_spouses_are_reported_once() -> None:
     assert kinds(graph) == [("superseded", "tom", "spouse_of")]
 
 
-def test_the_dead_do_not_act() -> None:
+def test_acting_after_death_is_a_conflict() -> None:
     graph = Graph(
         [turn(1, person("Ann"), has("Ann", "status", "死了")), turn(2, is_("Ann", "goes_to", "Rome"))]
     )
@@ -64,26 +64,26 @@ def test_the_dead_do_not_act() -> None:
     assert kinds(graph) == []
 
 
-def test_nobody_is_their_own_ancestor() -> None:
+def test_circle_of_ancestors_is_a_conflict() -> None:
     said = is_("Ann", "child_of", "Bea"), is_("Cat", "parent_of", "Bea"), is_("Cat", "child_of", "Ann")
     assert kinds(Graph([turn(1, *said)])) == [("circle", "cat", "child_of")]
 
 
-def test_relations_that_exclude_each_other_are_reported_once() -> None:
+def test_exclusive_relations_are_reported_once() -> None:
     graph = Graph([turn(1, is_("Ann", "spouse_of", "Tom"), is_("Tom", "sibling_of", "Ann"))])
     assert kinds(graph) == [("excluded", "ann", "sibling_of")]
     graph = Graph([turn(1, is_("Ann", "spouse_of", "Tom"), is_("Tom", "child_of", "Ann"))])
     assert [kind for kind, _, _ in kinds(graph)] == ["excluded"]
 
 
-def test_likes_and_then_hates() -> None:
+def test_likes_and_then_hates_is_a_conflict() -> None:
     graph = Graph([turn(1, is_("Ann", "likes", "Tom")), turn(2, is_("Ann", "hates", "Tom"))])
     assert [(c.kind, c.held.predicate, c.other.predicate) for c in graph.conflicts()] == [
         ("superseded", "hates", "likes")
     ]
 
 
-def test_questions_keep_their_ids_and_go_when_settled() -> None:
+def test_questions_keep_their_ids_until_settled() -> None:
     said = [turn(1, has("Ann", "race", "elf")), turn(2, has("Ann", "race", "orc"))]
     first = Graph(said).questions()
     graph = Graph([*said, turn(3, person("Tom"))])

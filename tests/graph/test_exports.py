@@ -1,4 +1,4 @@
-"""The graph in other shapes: well formed whatever was said, complete, and the same every time."""
+"""Graph exports: well formed whatever the text, complete, and deterministic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.graph.graphs import HOSTILE, graph, number
 XML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
-def test_json_has_the_shape_and_the_reasons() -> None:
+def test_json_export_has_shape_and_reasons() -> None:
     """Each node in the notes' shape, every fact with rank, turns and evidence, every relation once."""
     data = to_json(*graph(), number)
     ellie = data["nodes"][0]
@@ -50,8 +50,8 @@ def test_json_has_the_shape_and_the_reasons() -> None:
     dumps(data).encode()
 
 
-def test_graphml_is_sound() -> None:
-    """Keys are declared with types, ends of edges exist, what is related but not given is there by name."""
+def test_graphml_is_valid() -> None:
+    """Keys are declared with types, ends of edges exist, related nodes outside the selection are included by name."""
     root = ET.fromstring(to_graphml(*graph(), number))
     keys = {
         key.get("id"): (key.get("for"), key.get("attr.name"), key.get("attr.type"))
@@ -78,8 +78,8 @@ def test_graphml_is_sound() -> None:
 
 
 @pytest.mark.parametrize("words", [HOSTILE, "艾莉", "", "a\nb", "<b>&amp;</b>"])
-def test_hostile_words_stay_words(words: str) -> None:
-    """XML parses, JSON parses, a drawing keeps its lines, a lorebook reads back; all can be written as UTF-8."""
+def test_hostile_text_stays_text(words: str) -> None:
+    """XML and JSON parse, a drawing keeps its lines, a lorebook reads back; all can be encoded as UTF-8."""
     nodes, relations = graph(words)
     for shape in FORMATS:
         render_graph(shape, nodes, relations, number).encode()
@@ -104,8 +104,8 @@ def test_any_words_give_sound_shapes(words: str) -> None:
     dumps(page_data(nodes, relations, number)).encode()
 
 
-def test_a_drawing_shows_what_holds_now() -> None:
-    """What is over is not drawn, what is assumed is dashed."""
+def test_drawing_shows_current_facts() -> None:
+    """Ended relations are not drawn, assumed ones are dashed."""
     text = to_mermaid(*graph(), number)
     assert 'n0 -->|"lives in"| n1' in text
     assert 'n0 -.->|"comes from"| n3' in text
@@ -113,8 +113,8 @@ def test_a_drawing_shows_what_holds_now() -> None:
     assert 'n2["艾莉"]' in text
 
 
-def test_a_large_graph_is_drawn_in_part() -> None:
-    """The best connected part, and the drawing says what is missing."""
+def test_drawing_of_a_large_graph_is_partial() -> None:
+    """It shows the best connected part and says what is missing."""
     nodes = [NodeView(f"n{i}", f"n{i}", f"N{i}", "thing") for i in range(400)]
     relations = [Fact("n0", "related_to", object=f"n{i}") for i in range(1, 400)]
     text = to_mermaid(nodes, relations, number)
@@ -122,7 +122,7 @@ def test_a_large_graph_is_drawn_in_part() -> None:
     assert text.count("-->") == 149
 
 
-def test_a_corrected_graph_goes_back_as_a_lorebook() -> None:
+def test_corrected_graph_round_trips_as_a_lorebook() -> None:
     """Facts come back as the same predicates; defaults stay out."""
     nodes, relations = graph()
     ellie, _, _ = world_entries(read_lorebook(to_lorebook(nodes, relations, number), "g.json"))
@@ -139,20 +139,20 @@ def test_a_corrected_graph_goes_back_as_a_lorebook() -> None:
     assert "alive" not in ellie.text
 
 
-def test_an_unknown_shape_is_refused() -> None:
+def test_unknown_export_format_is_refused() -> None:
     with pytest.raises(InvalidInput, match="dot") as caught:
         render_graph("dot", [], [], number)
     assert "mermaid" in caught.value.hint
 
 
 @pytest.mark.parametrize("shape", FORMATS)
-def test_nothing_is_a_graph_too(shape: str) -> None:
+def test_empty_graph_can_be_exported(shape: str) -> None:
     assert render_graph(shape, [], [], number)
     assert render_graph(shape, *graph(), number) == render_graph(shape, *graph(), number)
 
 
-def test_data_of_the_page() -> None:
-    """Labels in the language asked for, facts by rank with their reasons, what was once true."""
+def test_page_data_has_labels_facts_and_reasons() -> None:
+    """Labels in the language asked for, facts by rank with their reasons, and past facts."""
     nodes, relations = graph()
     data = page_data(nodes, relations, number, "zh", {"ellie": [relations[1], relations[0]]})
     ellie = data["nodes"][0]
@@ -174,7 +174,7 @@ def test_data_of_the_page() -> None:
     assert data["types"][0] == {"id": "", "label": "", "count": 1}
 
 
-def test_a_page_has_its_limit() -> None:
+def test_page_data_is_limited() -> None:
     nodes = [NodeView(f"n{i}", f"n{i}", f"N{i}", "thing") for i in range(MOST_NODES + 5)]
     last = nodes[-1].id
     data = page_data(nodes, [Fact("n0", "related_to", object=last)], number)

@@ -1,4 +1,4 @@
-"""The fold: latest wins, earlier values stay as history, both ends see a relation, dropping brings back."""
+"""The fold: the latest wins, earlier values become history, both ends see a relation, a drop restores."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def spans(graph: Graph, name: str, predicate: str) -> list[tuple[str, int | None
     ]
 
 
-def test_the_latest_of_a_single_value_wins_and_the_earlier_is_history() -> None:
+def test_latest_single_value_wins_and_the_earlier_becomes_history() -> None:
     graph = Graph([turn(1, has("Ann", "mood", "sad")), turn(2, has("Ann", "mood", "glad"))])
     assert now(graph, "Ann", "mood") == ["glad"]
     assert spans(graph, "Ann", "mood") == [("sad", 1, 2), ("glad", 2, None)]
 
 
-def test_dropping_the_turn_that_superseded_brings_the_old_fact_back() -> None:
+def test_dropping_the_superseding_turn_restores_the_old_fact() -> None:
     graph = Graph([turn(1, has("Ann", "mood", "sad")), turn(2, has("Ann", "mood", "glad"))])
     assert now(graph, "Ann", "mood") == ["glad"]
     graph.drop(ref(2))
     assert spans(graph, "Ann", "mood") == [("sad", 1, None)]
 
 
-def test_the_place_of_a_turn_counts_not_its_arrival() -> None:
+def test_order_of_turns_counts_not_order_of_arrival() -> None:
     graph = Graph([turn(2, has("Ann", "mood", "glad"))])
     graph.put(turn(1, has("Ann", "mood", "sad")))
     assert now(graph, "Ann", "mood") == ["glad"]
@@ -36,7 +36,7 @@ def test_the_place_of_a_turn_counts_not_its_arrival() -> None:
     assert now(graph, "Ann", "mood") == ["sad"]
 
 
-def test_many_turns_at_once_are_the_same_as_one_by_one() -> None:
+def test_updating_many_turns_at_once_equals_one_by_one() -> None:
     graph = Graph([turn(1, has("Ann", "mood", "sad"))])
     graph.update([turn(n, has("Ann", "mood", f"mood {n}")) for n in range(2, 90)], drop=[ref(1), ref(7)])
     assert spans(graph, "Ann", "mood")[0] == ("mood 2", 2, 3)
@@ -45,25 +45,25 @@ def test_many_turns_at_once_are_the_same_as_one_by_one() -> None:
     assert now(graph, "Ann", "mood") == ["mood 2"]
 
 
-def test_a_fact_said_again_gains_evidence() -> None:
+def test_repeated_fact_gains_evidence() -> None:
     graph = Graph([turn(1, has("Ann", "race", "Elf")), turn(2, has("Ann", "race", "an elf."))])
     (fact,) = graph.why("Ann", "race")
     assert (fact.value, [e.opening.seq for e in fact.evidence]) == ("Elf", [1, 2])
 
 
-def test_many_values_stand_side_by_side() -> None:
+def test_multi_valued_attribute_keeps_all_values() -> None:
     graph = Graph([turn(1, has("Ann", "skill", "song")), turn(2, has("Ann", "skill", "chess"))])
     assert now(graph, "Ann", "skill") == ["song", "chess"]
 
 
-def test_a_thing_changes_hands() -> None:
+def test_new_owner_replaces_the_old_one() -> None:
     graph = Graph([turn(1, is_("Ann", "owns", "Bow")), turn(2, is_("Tom", "owns", "Bow"))])
     assert (now(graph, "Ann", "owns"), now(graph, "Tom", "owns")) == ([], ["bow"])
     assert now(graph, "Bow", "owned_by") == ["tom"]
     assert spans(graph, "Ann", "owns") == [("bow", 1, 2)]
 
 
-def test_a_relation_said_from_the_other_end_is_the_same_one() -> None:
+def test_relation_and_its_inverse_are_the_same_fact() -> None:
     graph = Graph([turn(1, is_("Mill", "employs", "Ann")), turn(2, is_("Ann", "works_at", "Inn"))])
     assert now(graph, "Ann", "works_at") == ["inn"]
     assert now(graph, "Mill", "employs") == []
@@ -71,14 +71,14 @@ def test_a_relation_said_from_the_other_end_is_the_same_one() -> None:
     assert (fact.predicate, fact.object, fact.derived) == ("employs", "ann", True)
 
 
-def test_nobody_has_two_spouses_whoever_marries_again() -> None:
+def test_new_marriage_ends_the_old_one() -> None:
     graph = Graph([turn(1, is_("Ann", "spouse_of", "Tom")), turn(2, is_("Sue", "spouse_of", "Tom"))])
     assert (now(graph, "Ann", "spouse_of"), now(graph, "Tom", "spouse_of")) == ([], ["sue"])
     graph.drop(ref(2))
     assert now(graph, "Ann", "spouse_of") == ["tom"]
 
 
-def test_an_end_closes_one_or_all() -> None:
+def test_end_closes_one_relation_or_all() -> None:
     said = [turn(1, is_("Ann", "likes", "Tom"), is_("Ann", "likes", "Sue"))]
     graph = Graph([*said, turn(2, ends("Ann", "likes", "Tom"))])
     assert now(graph, "Ann", "likes") == ["sue"]
@@ -87,13 +87,13 @@ def test_an_end_closes_one_or_all() -> None:
     assert spans(graph, "Ann", "likes") == [("tom", 1, 2), ("sue", 1, 2)]
 
 
-def test_an_end_said_of_the_other_end() -> None:
+def test_end_stated_from_the_other_side_closes_the_relation() -> None:
     said = [turn(1, is_("Ann", "works_at", "Mill"), is_("Tom", "works_at", "Mill"))]
     graph = Graph([*said, turn(2, ends("Mill", "employs"))])
     assert (now(graph, "Ann", "works_at"), now(graph, "Mill", "employs")) == ([], [])
 
 
-def test_an_end_of_an_attribute() -> None:
+def test_end_closes_an_attribute_value() -> None:
     graph = Graph(
         [
             turn(1, has("Ann", "skill", "song"), has("Ann", "skill", "chess")),
@@ -103,7 +103,7 @@ def test_an_end_of_an_attribute() -> None:
     assert now(graph, "Ann", "skill") == ["chess"]
 
 
-def test_what_held_ended_and_holds_again_has_two_spans() -> None:
+def test_resumed_relation_has_two_spans() -> None:
     graph = Graph(
         [
             turn(1, is_("Ann", "friend_of", "Tom")),
@@ -114,12 +114,12 @@ def test_what_held_ended_and_holds_again_has_two_spans() -> None:
     assert spans(graph, "Ann", "friend_of") == [("tom", 1, 2), ("tom", 3, None)]
 
 
-def test_the_opposite_ends_it() -> None:
+def test_opposite_relation_ends_the_first() -> None:
     graph = Graph([turn(1, is_("Ann", "likes", "Tom")), turn(2, is_("Ann", "hates", "Tom"))])
     assert (now(graph, "Ann", "likes"), now(graph, "Ann", "hates")) == ([], ["tom"])
 
 
-def test_a_hint_supersedes_nothing_that_is_surer() -> None:
+def test_hint_does_not_supersede_a_surer_fact() -> None:
     graph = Graph([turn(1, has("Ann", "race", "elf")), turn(2, has("Ann", "race", "orc", sure=0.3))])
     assert now(graph, "Ann", "race") == ["elf"]
     graph.drop(ref(1))
@@ -130,7 +130,7 @@ def test_a_hint_supersedes_nothing_that_is_surer() -> None:
     assert (now(graph, "Ann", "spouse_of"), now(graph, "Sue", "spouse_of")) == (["tom"], [])
 
 
-def test_the_type_that_most_is_said_for() -> None:
+def test_type_with_the_most_evidence_wins() -> None:
     said = [turn(1, node("Oak", "thing")), turn(2, node("Oak", "thing")), turn(3, node("Oak", "place"))]
     assert Graph(said).node("Oak").type == "place"  # a thing is everything: any other word says more
     assert (
@@ -138,13 +138,13 @@ def test_the_type_that_most_is_said_for() -> None:
     )
 
 
-def test_what_was_true_then() -> None:
+def test_past_view_shows_the_facts_of_that_turn() -> None:
     graph = Graph([turn(n, has("Ann", "mood", mood)) for n, mood in enumerate(["sad", "glad", "calm"], 1)])
     assert now(graph.at(turn(2).position), "Ann", "mood") == ["glad"]
     assert now(graph, "Ann", "mood") == ["calm"]
 
 
-def test_who_said_so() -> None:
+def test_evidence_names_speaker_and_quote() -> None:
     graph = Graph([turn(1, is_("Ann", "loves", "Tom", quote="Ann loves Tom.", speaker="Sue"))])
     (fact,) = graph.why("Ann", "loves", "tom")
     (evidence,) = fact.evidence
@@ -157,13 +157,13 @@ def test_who_said_so() -> None:
     assert graph.why("Ann", "hates") == []
 
 
-def test_why_a_node_has_another_name() -> None:
+def test_why_explains_an_alias() -> None:
     graph = Graph([turn(1, person("Ann")), turn(2, alias("Ann", "安", quote="Ann，也叫安"))])
     assert [(f.value, f.evidence[0].opening) for f in graph.why("安", "alias")] == [("安", ref(2))]
 
 
-def test_neighbours_of_a_hub_do_not_push_out_those_of_a_node_that_has_few() -> None:
-    """Asked for a node that everybody knows and one with two friends: the two come first, though the others are newer."""
+def test_hub_neighbours_do_not_crowd_out_those_of_other_nodes() -> None:
+    """Of a hub and a node with two friends, the two friends come first, though the others are newer."""
     graph = Graph([turn(1, is_("Rare", "friend_of", "Una"), is_("Rare", "friend_of", "Uwe"))])
     for number in range(2, 60):
         graph.put(turn(number, is_("Hub", "friend_of", f"Guest{number}x")))
@@ -173,7 +173,7 @@ def test_neighbours_of_a_hub_do_not_push_out_those_of_a_node_that_has_few() -> N
     assert near[4:] == ["guest59x", "guest58x"]
 
 
-def test_around_a_node_the_nearest_first_and_what_was_left_out() -> None:
+def test_around_lists_the_nearest_first_and_what_was_left_out() -> None:
     graph = Graph(
         [
             turn(1, is_("Ann", "friend_of", "Tom"), is_("Ann", "likes", "Rome"), is_("Sue", "likes", "Ann")),
@@ -193,7 +193,7 @@ def test_around_a_node_the_nearest_first_and_what_was_left_out() -> None:
     assert ([view.id for view in few.nodes], few.left_out) == (["ann", "rome"], 2)
 
 
-def test_a_turn_affects_later_turns_that_use_what_it_introduces() -> None:
+def test_find_affected_turns_follows_introduced_nodes() -> None:
     graph = Graph(
         [turn(1, person("Ann")), turn(2, is_("Ann", "likes", "Rome")), turn(3, is_("Tom", "likes", "Rome"))]
     )
@@ -203,14 +203,14 @@ def test_a_turn_affects_later_turns_that_use_what_it_introduces() -> None:
     assert graph.find_affected_turns(ref(99)) == []
 
 
-def test_nodes_by_type_and_text() -> None:
+def test_nodes_can_be_filtered_by_type_and_text() -> None:
     graph = Graph([turn(1, person("Ann"), node("Rome", "place"), has("Ann", "hobby", "rowing"))])
     assert [v.id for v in graph.nodes(type="place")] == ["rome"]
     assert [v.id for v in graph.nodes(text="ROW")] == ["ann"]
     assert [v.id for v in graph.nodes(limit=1)] == ["ann"]
 
 
-def test_a_world_description_completes_a_node_and_names_it() -> None:
+def test_world_description_completes_a_node_and_its_readable_id() -> None:
     world = [WorldEntry("Ellie", ("Ellie",), "", "person", (("race", "forest elf"),))]
     graph = Graph([turn(1, person("Ellie"))], world=world)
     assert graph.node("ellie_forest_elf").attribute("race") == "forest elf"
@@ -219,7 +219,7 @@ def test_a_world_description_completes_a_node_and_names_it() -> None:
     assert len(graph.node("Ellie").attributes) >= Options().min_attributes
 
 
-def test_the_user_by_another_word() -> None:
+def test_user_node_can_have_another_name() -> None:
     graph = Graph([turn(1, has("user", "mood", "glad"))], options=Options(user="旅人"))
     assert graph.node("旅人").name == "旅人"
     assert graph.find("user") == "user"

@@ -1,4 +1,4 @@
-"""Which names are one node: what texts state, what rules can only read in one way, what a person says."""
+"""Which names are one node: stated by texts, inferred by unambiguous rules, or set by the user."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def same(graph: Graph, one: str, two: str) -> bool:
     return graph.find(one) == graph.find(two) is not None
 
 
-def test_the_same_name_is_one_node_however_often_it_comes() -> None:
+def test_same_name_in_any_spelling_is_one_node() -> None:
     graph = Graph([turn(n, person(name)) for n, name in enumerate(["Ellie", "ellie", "ELLIE", "“Ellie”"], 1)])
     assert graph.ids() == ["ellie"]
     assert len(graph.node("Ellie").interactions) == 4
 
 
-def test_a_stated_alias_joins_and_goes_with_its_turn() -> None:
+def test_stated_alias_joins_nodes_until_its_turn_is_dropped() -> None:
     graph = Graph(
         [turn(1, person("Ellie")), turn(2, has("艾莉", "mood", "glad")), turn(3, alias("Ellie", "艾莉"))]
     )
@@ -31,23 +31,23 @@ def test_a_stated_alias_joins_and_goes_with_its_turn() -> None:
     assert graph.ids() == ["ellie", "艾莉"]
 
 
-def test_both_scripts_in_one_name_join() -> None:
+def test_name_in_two_scripts_joins_both() -> None:
     graph = Graph([turn(1, person("艾莉（Ellie）")), turn(2, has("Ellie", "mood", "glad"))])
     assert graph.node("艾莉").attribute("mood") == "glad"
 
 
-def test_a_hint_of_an_alias_joins_nothing_but_is_suggested() -> None:
+def test_hint_of_an_alias_is_only_suggested() -> None:
     graph = Graph([turn(1, person("Ellie"), person("Nora")), turn(2, alias("Ellie", "Nora", sure=0.4))])
     assert not same(graph, "Ellie", "Nora")
     assert [(s.first, s.second) for s in graph.suggestions()] == [("ellie", "nora")]
 
 
-def test_a_first_name_joins_the_only_full_name() -> None:
+def test_first_name_joins_the_only_full_name() -> None:
     graph = Graph([turn(1, person("John Smith")), turn(2, person("John"), has("John", "mood", "glad"))])
     assert graph.node("John Smith").attribute("mood") == "glad"
 
 
-def test_a_second_full_name_parts_them_again_until_it_goes() -> None:
+def test_second_full_name_separates_them_until_it_is_dropped() -> None:
     graph = Graph([turn(1, person("John Smith")), turn(2, person("John"))])
     graph.put(turn(3, person("John Brown")))
     assert graph.ids() == ["john smith", "john", "john brown"]
@@ -55,7 +55,7 @@ def test_a_second_full_name_parts_them_again_until_it_goes() -> None:
     assert graph.ids() == ["john smith"]
 
 
-def test_only_the_same_kind_is_joined() -> None:
+def test_only_nodes_of_the_same_kind_are_joined() -> None:
     graph = Graph([turn(1, person("Paris Hilton")), turn(2, node("Paris", "place"))])
     assert not same(graph, "Paris", "Paris Hilton")
     graph = Graph([turn(1, node("New York", "place")), turn(2, node("York", "place"))])
@@ -63,12 +63,12 @@ def test_only_the_same_kind_is_joined() -> None:
 
 
 @pytest.mark.parametrize("short", ["Dr. Smith", "Smith", "Captain John", "Dr. John Smith"])
-def test_titles_and_parts_of_a_name(short: str) -> None:
+def test_titles_and_parts_of_a_name_join_the_full_name(short: str) -> None:
     graph = Graph([turn(1, person("John Smith")), turn(2, person(short))])
     assert same(graph, short, "John Smith")
 
 
-def test_a_couple_with_one_family_name_is_two_people() -> None:
+def test_couple_with_one_family_name_stays_two_people() -> None:
     graph = Graph([turn(1, person("Mr. Smith"), person("Mrs. Smith"), person("John Smith"))])
     assert not same(graph, "Mr. Smith", "Mrs. Smith")
 
@@ -86,7 +86,7 @@ def test_two_chinese_short_forms_stay_apart() -> None:
     assert len(graph.ids()) == 3
 
 
-def test_a_shorter_path_is_the_only_file_that_it_can_be() -> None:
+def test_shorter_path_joins_the_only_matching_file() -> None:
     files = [
         turn(1, node("src/table.py", "file")),
         turn(2, node("table.py", "file")),
@@ -99,7 +99,7 @@ def test_a_shorter_path_is_the_only_file_that_it_can_be() -> None:
     assert same(graph, "src/table.py", "/home/m/src/table.py")
 
 
-def test_the_user_gets_a_name() -> None:
+def test_user_node_takes_the_stated_name() -> None:
     graph = Graph(
         [
             turn(1, has("user", "mood", "glad")),
@@ -112,8 +112,8 @@ def test_the_user_gets_a_name() -> None:
     assert graph.find("user") == view.id
 
 
-def test_the_id_moves_on_when_the_first_name_goes_and_neighbours_follow() -> None:
-    """Views of other nodes name the node by its id of now."""
+def test_id_changes_when_the_first_name_is_dropped() -> None:
+    """Views of neighbouring nodes use the current id."""
     graph = Graph(
         [
             turn(1, person("Nell")),
@@ -127,7 +127,7 @@ def test_the_id_moves_on_when_the_first_name_goes_and_neighbours_follow() -> Non
     assert graph.node("nell").id == "ellie"
 
 
-def test_names_that_fit_several_or_none() -> None:
+def test_ambiguous_or_unknown_names_are_refused() -> None:
     graph = Graph([turn(1, person("John Smith"), person("John Brown"))])
     with pytest.raises(InvalidInput, match=r"john brown, john smith"):
         graph.node("John")
@@ -140,14 +140,14 @@ def test_names_that_fit_several_or_none() -> None:
     assert graph.find("brown") is None
 
 
-def test_part_of_the_name_of_a_thing_is_not_enough() -> None:
-    """Who asks for Rome does not mean Rome Airport."""
+def test_query_for_part_of_a_name_does_not_match() -> None:
+    """A query for Rome does not mean Rome Airport."""
     graph = Graph([turn(1, node("Rome Airport", "place"))])
     with pytest.raises(NotFound, match="Rome Airport"):
         graph.node("Rome")
 
 
-def test_a_person_keeps_two_names_apart_whatever_leads_round() -> None:
+def test_split_keeps_two_names_apart_despite_aliases() -> None:
     said = [
         turn(1, person("Ann"), person("Anna"), person("Annie")),
         turn(2, alias("Ann", "Annie"), alias("Anna", "Annie")),
@@ -159,8 +159,8 @@ def test_a_person_keeps_two_names_apart_whatever_leads_round() -> None:
     assert not same(graph, "Ann", "Annie")
 
 
-def test_ties_count() -> None:
-    """A tie that two turns state stays when one of them goes."""
+def test_alias_stated_twice_survives_dropping_one_turn() -> None:
+    """The names stay joined when one of the two turns is dropped."""
     links = NameLinks()
     links.tie("a", "b", NameTie.STATED, 1)
     links.tie("a", "b", NameTie.STATED, 1)
@@ -170,14 +170,14 @@ def test_ties_count() -> None:
     assert links.group("a") == ("a",)
 
 
-def test_a_given_name_is_not_read_as_a_family_name_as_well() -> None:
-    """小明 may be the 小明 of 王小明, or a familiar 明; never both at once."""
+def test_chinese_given_name_is_not_also_read_as_a_family_name() -> None:
+    """小明 may be short for 王小明 or a familiar form of 明; never both at once."""
     graph = Graph([turn(1, person("王小明"), person("明月"), person("小明"))])
     assert not same(graph, "小明", "明月")
     assert same(graph, "小明", "王小明")
 
 
-def test_whose_sister_follows_who_is_who() -> None:
+def test_possessive_names_follow_the_identity_of_their_owner() -> None:
     said = [turn(1, has("user's sister", "age", "9")), turn(2, has("Li Lei's sister", "mood", "glad"))]
     graph = Graph(said)
     assert len(graph.ids()) == 2
@@ -187,7 +187,7 @@ def test_whose_sister_follows_who_is_who() -> None:
     assert not same(graph, "user's sister", "Li Lei's sister")
 
 
-def test_a_hinted_description_is_a_name_while_only_one_has_it() -> None:
+def test_hinted_description_is_a_name_while_only_one_node_has_it() -> None:
     """我妹妹叫小红: the sister is 小红, until another sister is named."""
     graph = Graph(
         [
@@ -202,5 +202,5 @@ def test_a_hinted_description_is_a_name_while_only_one_has_it() -> None:
     assert same(graph, "小红", "user的妹妹")
 
 
-def test_a_hint_alone_makes_no_node() -> None:
+def test_hint_alone_creates_no_node() -> None:
     assert Graph([turn(1, person("小红"), alias("小红", "user的妹妹", sure=0.45))]).ids() == ["小红"]

@@ -38,11 +38,11 @@ GRAPH = Graph(
         ("", []),
     ],
 )
-def test_names_in_a_text(text: str, found: list[str]) -> None:
+def test_mentioned_nodes_are_found_in_a_text(text: str, found: list[str]) -> None:
     assert GRAPH.find_mentioned_nodes(text) == found
 
 
-def test_names_come_and_go_with_their_turns() -> None:
+def test_mentions_follow_puts_and_drops_of_turns() -> None:
     graph = Graph([turn(1, person("Ann"))])
     assert graph.find_mentioned_nodes("Ann met Bo") == ["ann"]
     graph.put(turn(2, person("Bo")))

@@ -1,4 +1,4 @@
-"""Keys of names: stable, their own keys, blind to spelling, with eyes for code."""
+"""Keys of names: stable, idempotent, independent of spelling, aware of code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_no_text_upsets_the_reading_of_names(text: str) -> None:
         ("El\u200blie", "Ellie"),
     ],
 )
-def test_one_name_however_it_is_written(one: str, two: str) -> None:
+def test_spellings_of_one_name_have_one_key(one: str, two: str) -> None:
     assert key_of(one) == key_of(two)
 
 
@@ -77,23 +77,23 @@ def test_one_name_however_it_is_written(one: str, two: str) -> None:
         (".env", "env"),
     ],
 )
-def test_two_names_stay_two(one: str, two: str) -> None:
+def test_different_names_have_different_keys(one: str, two: str) -> None:
     assert key_of(one) != key_of(two)
 
 
-def test_nothing_has_no_key() -> None:
+def test_blank_text_has_no_key() -> None:
     assert key_of(" \n\t") == ""
     assert key_of("…") == "..."  # but a name of punctuation is one
 
 
-def test_readable_ids() -> None:
+def test_readable_ids_combine_name_and_kind() -> None:
     assert readable("Ellie", "forest elf") == "ellie_forest_elf"
     assert readable("艾莉", "森林精灵") == "艾莉_森林精灵"
     assert readable("Ellie Elf", "elf") == "ellie_elf"
     assert readable("") == "node"
 
 
-def test_titles_are_told_from_names() -> None:
+def test_titles_are_separated_from_names() -> None:
     shape = shape_of("mrs hill")
     assert shape is not None
     assert (shape.core, shape.titled, shape.gender) == (("hill",), True, "female")
@@ -102,13 +102,13 @@ def test_titles_are_told_from_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["小王", "老王", "王老师", "王先生", "王女士"])
-def test_a_chinese_family_name_with_a_form_of_address(name: str) -> None:
+def test_chinese_form_of_address_has_a_family_name(name: str) -> None:
     shape = shape_of(name)
     assert shape is not None
     assert shape.family == "王"
 
 
-def test_two_scripts_in_one_name() -> None:
+def test_name_in_two_scripts_is_split() -> None:
     assert both_scripts("艾莉（Ellie）") == ("艾莉", "Ellie")
     assert both_scripts("Ellie (艾莉)") == ("Ellie", "艾莉")
     assert both_scripts("艾莉（an elf of the forest）") is None
@@ -121,6 +121,6 @@ def test_pronouns_and_genders_in_both_languages() -> None:
     assert gender_of("女性") == gender_of("Woman") == "female"
 
 
-def test_values_are_compared_by_what_they_say() -> None:
+def test_values_are_compared_by_their_meaning() -> None:
     assert value_key("A forest elf.") == value_key("forest Elf")
     assert value_key("20%") != value_key("20")

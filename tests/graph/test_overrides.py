@@ -1,4 +1,4 @@
-"""What a person changes stands over whatever the text says, and can be lifted."""
+"""Overrides take precedence over the text and can be lifted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fact(graph: Graph, name: str, predicate: str) -> Any:
     return found
 
 
-def test_set_stands_and_what_the_text_says_later_is_shown() -> None:
+def test_set_wins_and_later_text_is_shown_as_contested() -> None:
     graph = Graph(SAID, [override("set", "ellie", "race", "dwarf", id=ref(2))])
     held = fact(graph, "Ellie", "race")
     assert (held.value, held.rank) == ("dwarf", Rank.PERSON)
@@ -38,12 +38,12 @@ def test_set_after_the_text_is_not_contested() -> None:
     assert fact(graph, "Ellie", "race").contested == ()
 
 
-def test_set_of_many_valued_predicates_adds() -> None:
+def test_set_on_a_multi_valued_predicate_adds() -> None:
     graph = Graph(SAID, [override("set", "ellie", "skill", "song")])
     assert sorted(now(graph, "Ellie", "skill")) == ["archery", "song"]
 
 
-def test_set_of_a_relation_is_seen_from_both_ends_and_takes_from_the_third() -> None:
+def test_set_relation_shows_at_both_ends_and_replaces_the_old_one() -> None:
     graph = Graph(SAID, [override("set", "ellie", "owns", object="Bow")])
     assert now(graph, "Ellie", "owns") == ["bow"]
     assert now(graph, "Bow", "owned_by") == ["ellie"]
@@ -52,7 +52,7 @@ def test_set_of_a_relation_is_seen_from_both_ends_and_takes_from_the_third() -> 
     assert now(graph, "Tom", "owns") == ["bow"]
 
 
-def test_the_latest_of_several_counts() -> None:
+def test_latest_override_wins() -> None:
     layer = [override("set", "ellie", "race", "dwarf"), override("set", "Ellie", "race", "orc")]
     assert now(Graph(SAID, layer), "Ellie", "race") == ["orc"]
 
@@ -67,7 +67,7 @@ def test_pin_keeps_a_value_and_its_evidence() -> None:
     assert now(graph, "Ellie", "race") == ["elf"]
 
 
-def test_forbid_brings_back_what_was_before_and_is_reported() -> None:
+def test_forbid_restores_the_previous_value_and_is_reported() -> None:
     graph = Graph(SAID, [override("forbid", "ellie", "works_at", object="Inn")])
     assert now(graph, "Ellie", "works_at") == ["mill"]
     assert now(graph, "Mill", "employs") == ["ellie"]
@@ -77,19 +77,19 @@ def test_forbid_brings_back_what_was_before_and_is_reported() -> None:
     ]
 
 
-def test_forbid_of_a_whole_predicate_from_either_end() -> None:
+def test_forbid_removes_a_whole_predicate_from_either_end() -> None:
     assert now(Graph(SAID, [override("forbid", "ellie", "race")]), "Ellie", "race") == []
     assert now(Graph(SAID, [override("forbid", "bow", "owned_by")]), "Tom", "owns") == []
 
 
-def test_what_a_person_says_later_beats_what_they_said_before() -> None:
+def test_later_override_beats_an_earlier_one() -> None:
     said, denied = override("set", "ellie", "race", "orc"), override("forbid", "ellie", "race", "orc")
     assert now(Graph(SAID, [said, denied]), "Ellie", "race") == ["human"]
     assert now(Graph(SAID, [denied, said]), "Ellie", "race") == ["orc"]
     assert now(Graph(SAID, [said, override("forbid", "ellie", "race")]), "Ellie", "race") == []
 
 
-def test_rename_shows_the_new_name_and_keeps_the_old() -> None:
+def test_rename_shows_the_new_name_and_keeps_the_old_one() -> None:
     graph = Graph(SAID, [override("rename", "ellie", value="Eleanor")])
     view = graph.node("Eleanor")
     assert (view.name, view.id, view.readable) == ("Eleanor", "ellie", "eleanor_human")
@@ -98,7 +98,7 @@ def test_rename_shows_the_new_name_and_keeps_the_old() -> None:
     assert graph.node("ellie").attribute("mood") == "glad"
 
 
-def test_merge_and_what_lifts_it() -> None:
+def test_merge_joins_nodes_until_it_is_lifted() -> None:
     graph = Graph(SAID, [override("merge", "ellie", object="tom")])
     assert graph.find("tom") == "ellie"
     assert now(graph, "ellie", "owns") == ["bow"]
@@ -106,7 +106,7 @@ def test_merge_and_what_lifts_it() -> None:
     assert graph.find("tom") == "tom"
 
 
-def test_split_gives_the_mentions_of_some_turns_to_another_node() -> None:
+def test_split_moves_mentions_of_given_turns_to_another_node() -> None:
     graph = Graph(SAID, [override("split", "ellie", value="Young Ellie", turns=(ref(3),))])
     assert now(graph, "ellie", "race") == ["elf"]
     assert now(graph, "ellie#2", "race") == ["human"]
@@ -116,7 +116,7 @@ def test_split_gives_the_mentions_of_some_turns_to_another_node() -> None:
     assert now(graph, "ellie", "race") == ["human"]
 
 
-def test_a_split_takes_other_names_of_the_node_along() -> None:
+def test_split_moves_the_given_names_along() -> None:
     said = [
         turn(1, person("Ellie Hill")),
         turn(2, person("Ellie"), has("Ellie Hill", "race", "orc"), has("Ellie", "mood", "glad")),
@@ -126,8 +126,8 @@ def test_a_split_takes_other_names_of_the_node_along() -> None:
     assert (now(graph, "ellie hill#2", "race"), now(graph, "ellie hill#2", "mood")) == (["orc"], ["glad"])
 
 
-def test_a_split_holds_whatever_the_text_ties_later() -> None:
-    """The other node is found by the name it got, also when a turn calls the first one so; merging them undoes it."""
+def test_split_holds_against_later_aliases() -> None:
+    """The other node is found by its new name, even if a turn uses it for the first; merging undoes the split."""
     said = [
         turn(1, person("Ellie")),
         turn(2, has("Ellie", "race", "orc")),
@@ -142,19 +142,19 @@ def test_a_split_holds_whatever_the_text_ties_later() -> None:
     assert now(graph, "Ellie", "race") == ["orc"]
 
 
-def test_a_relation_to_somebody_new_keeps_how_the_name_was_written() -> None:
+def test_set_relation_to_a_new_node_keeps_the_spelling_of_its_name() -> None:
     graph = Graph(SAID, [override("set", "ellie", "loves", "Queen Mab", object="queen mab")])
     assert now(graph, "Ellie", "loves") == ["queen mab"]
     assert graph.node("queen mab").name == "Queen Mab"
 
 
-def test_changes_on_a_split_off_node_hold() -> None:
+def test_overrides_on_a_split_off_node_apply() -> None:
     layer = [override("split", "ellie", turns=(ref(3),)), override("set", "ellie#2", "race", "orc")]
     graph = Graph(SAID, layer)
     assert (now(graph, "ellie", "race"), now(graph, "ellie#2", "race")) == (["elf"], ["orc"])
 
 
-def test_delete_takes_a_node_out_of_every_view_until_it_is_added_again() -> None:
+def test_delete_hides_a_node_until_it_is_added_again() -> None:
     gone = override("delete", "tom")
     graph = Graph(SAID, [gone])
     assert graph.find("Tom") is None
@@ -164,7 +164,7 @@ def test_delete_takes_a_node_out_of_every_view_until_it_is_added_again() -> None
     assert now(graph, "Bow", "owned_by") == ["tom"]
 
 
-def test_add_and_set_stand_where_no_turn_speaks_of_it() -> None:
+def test_add_and_set_create_nodes_without_a_turn() -> None:
     layer = [
         override("add", "queen_mab", value="Queen Mab", type="person"),
         override("set", "moth", "race", "fairy"),
@@ -175,7 +175,7 @@ def test_add_and_set_stand_where_no_turn_speaks_of_it() -> None:
     assert {q.kind for q in graph.questions()} == {"orphan"}
 
 
-def test_changes_stay_when_the_introducing_turn_goes() -> None:
+def test_overrides_survive_dropping_the_introducing_turn() -> None:
     graph = Graph(SAID, [override("set", "ellie", "race", "dwarf")])
     graph.drop(ref(1))
     assert now(graph, "Ellie", "race") == ["dwarf"]
@@ -184,17 +184,17 @@ def test_changes_stay_when_the_introducing_turn_goes() -> None:
     assert now(graph, "Ellie", "race") == ["dwarf"]
 
 
-def test_a_change_on_any_name_of_a_node_applies() -> None:
+def test_override_on_any_name_of_a_node_applies() -> None:
     graph = Graph([*SAID, turn(4, alias("Ellie", "艾莉"))], [override("set", "艾莉", "race", "dwarf")])
     assert now(graph, "Ellie", "race") == ["dwarf"]
 
 
-def test_a_type_set_by_a_person() -> None:
+def test_set_changes_the_type_of_a_node() -> None:
     assert Graph(SAID, [override("set", "bow", "type", "work")]).node("Bow").type == "work"
 
 
 @pytest.mark.parametrize("change", ["set", "forbid", "delete", "rename", "merge"])
-def test_nothing_of_it_holds_when_edits_are_not_preserved(change: str) -> None:
+def test_overrides_are_ignored_when_edits_are_not_preserved(change: str) -> None:
     layer = [override(change, "ellie", "race", "orc", object="tom" if change == "merge" else "")]
     graph = Graph(SAID, layer, options=Options(preserve_user_edits=False))
     assert now(graph, "Ellie", "race") == ["human"]

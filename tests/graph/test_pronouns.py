@@ -1,4 +1,4 @@
-"""Whom pronouns mean."""
+"""Resolution of pronouns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backscroll.vocab.assertion import Assertion
 from tests.graph.claims import alias, has, is_, node, now, person, ref, turn
 
 
-def test_the_last_mentioned_that_fits() -> None:
+def test_pronoun_means_the_last_mention_that_fits() -> None:
     graph = Graph(
         [
             turn(1, person("Ellie", hint="female"), person("Tom", hint="male"), node("Oak", "place")),
@@ -20,12 +20,12 @@ def test_the_last_mentioned_that_fits() -> None:
     assert now(graph, "Oak", "size") == ["large"]
 
 
-def test_the_same_turn_comes_first() -> None:
+def test_mention_in_the_same_turn_comes_first() -> None:
     graph = Graph([turn(1, person("Ann")), turn(2, person("Beth"), has("@she", "mood", "glad"))])
     assert now(graph, "Beth", "mood") == ["glad"]
 
 
-def test_not_further_back_than_three_turns_unless_the_talk_goes_on() -> None:
+def test_pronoun_reaches_back_three_turns_unless_mentions_continue() -> None:
     far = [turn(1, person("Ann")), turn(2), turn(3), turn(4), turn(5, has("@she", "mood", "glad"))]
     graph = Graph(far)
     assert graph.unsettled == 1
@@ -35,14 +35,14 @@ def test_not_further_back_than_three_turns_unless_the_talk_goes_on() -> None:
     assert now(graph, "Ann", "mood") == ["glad"]
 
 
-def test_dropping_whom_it_meant_gives_it_to_the_one_before() -> None:
+def test_dropping_the_referent_gives_the_pronoun_to_the_one_before() -> None:
     graph = Graph([turn(1, person("Ann")), turn(2, person("Beth")), turn(3, has("@she", "mood", "glad"))])
     assert now(graph, "Beth", "mood") == ["glad"]
     graph.drop(ref(2))
     assert now(graph, "Ann", "mood") == ["glad"]
 
 
-def test_what_is_learned_later_about_a_gender_counts() -> None:
+def test_gender_learned_later_changes_the_referent() -> None:
     graph = Graph([turn(1, person("Ann"), person("Kim")), turn(2, has("@she", "mood", "glad"))])
     assert now(graph, "Kim", "mood") == ["glad"]
     graph.put(turn(9, has("Kim", "gender", "男")))
@@ -52,7 +52,7 @@ def test_what_is_learned_later_about_a_gender_counts() -> None:
 
 
 @pytest.mark.parametrize(("speaker", "meant"), [("user", "assistant"), ("assistant", "user"), ("Tom", "ann")])
-def test_you_is_the_other_one(speaker: str, meant: str) -> None:
+def test_you_means_the_other_speaker(speaker: str, meant: str) -> None:
     graph = Graph(
         [
             turn(1, person("Rock", speaker="Ann" if speaker == "Tom" else "")),
@@ -62,7 +62,7 @@ def test_you_is_the_other_one(speaker: str, meant: str) -> None:
     assert now(graph, meant, "mood") == ["glad"]
 
 
-def test_we_and_i_are_the_speaker_among_others() -> None:
+def test_we_and_i_mean_the_speaker() -> None:
     graph = Graph(
         [turn(1, is_("@we", "visited", "Rome", speaker="user"), has("@i", "mood", "glad", speaker="user"))]
     )
@@ -70,12 +70,12 @@ def test_we_and_i_are_the_speaker_among_others() -> None:
     assert now(graph, "user", "mood") == ["glad"]
 
 
-def test_nobody_stands_in_a_relation_to_themselves_by_pronoun() -> None:
+def test_pronoun_never_relates_a_node_to_itself() -> None:
     graph = Graph([turn(1, person("Ann"), person("Tom"), is_("Tom", "likes", "@he"))])
     assert now(graph, "Tom", "likes") == ["ann"]
 
 
-def test_a_name_given_by_pronoun_joins_unless_it_is_another_kind_of_thing() -> None:
+def test_alias_given_by_pronoun_joins_only_nodes_of_the_same_kind() -> None:
     graph = Graph([turn(1, person("妹妹"), alias("@她", "小红"), has("小红", "age", "9"))])
     assert graph.node("妹妹").attribute("age") == "9"
     graph = Graph(
@@ -84,18 +84,18 @@ def test_a_name_given_by_pronoun_joins_unless_it_is_another_kind_of_thing() -> N
     assert graph.find("Sherlock") == "sherlock"
 
 
-def test_an_unknown_mark_is_a_name() -> None:
+def test_unknown_at_mark_is_a_name() -> None:
     graph = Graph([turn(1, has("@alice", "mood", "glad"))])
     assert graph.ids() == ["alice"]
 
 
-def test_nothing_fits_and_nothing_is_guessed() -> None:
+def test_pronoun_without_a_fitting_referent_stays_unsettled() -> None:
     graph = Graph([turn(1, node("Oak", "place"), has("@she", "mood", "glad"))])
     assert graph.unsettled == 1
     assert graph.ids() == ["oak"]
 
 
-def test_odd_claims_are_no_trouble() -> None:
+def test_malformed_claims_are_harmless() -> None:
     odd = Assertion(kind=has("", "", "").kind, subject=" ", predicate="", value="\ud800")
     graph = Graph(
         [
@@ -113,8 +113,8 @@ def test_odd_claims_are_no_trouble() -> None:
     assert graph.find_mentioned_nodes("\ud800 a b") is not None
 
 
-def test_a_change_is_carried_forward_as_far_as_it_reaches() -> None:
-    """Seven turns go on about "her": who she is changes in all of them at once."""
+def test_change_of_a_referent_is_carried_forward() -> None:
+    """Seven turns refer to "her": all of them change at once."""
     talk = [turn(n, has("@she", "skill", f"skill {n}")) for n in range(3, 10)]
     graph = Graph([turn(1, person("Ann")), turn(2, person("Bea")), *talk])
     assert len(now(graph, "Bea", "skill")) == 7
@@ -124,7 +124,7 @@ def test_a_change_is_carried_forward_as_far_as_it_reaches() -> None:
     assert (len(now(graph, "Ann", "skill")), len(now(graph, "Bea", "skill"))) == (3, 4)
 
 
-def test_a_turn_without_names_still_counts_as_a_turn() -> None:
+def test_turn_without_names_counts_as_a_turn() -> None:
     graph = Graph([turn(1, person("Ann")), turn(2), turn(3), turn(5, has("@she", "mood", "glad"))])
     assert now(graph, "Ann", "mood") == ["glad"]
     graph.put(turn(4))
@@ -133,14 +133,14 @@ def test_a_turn_without_names_still_counts_as_a_turn() -> None:
     assert now(graph, "Ann", "mood") == ["glad"]
 
 
-def test_a_name_that_comes_after_the_pronoun_is_not_meant() -> None:
+def test_name_after_the_pronoun_is_not_its_referent() -> None:
     said = [person("Ann"), node("Tom"), is_("@she", "spouse_of", "Tom", quote="She is married to Tom.")]
     assert now(Graph([turn(1, *said)]), "Ann", "spouse_of") == ["tom"]
     said = [person("Ann"), person("Bea"), has("@she", "mood", "glad", quote="She told Bea so.")]
     assert now(Graph([turn(1, *said)]), "Ann", "mood") == ["glad"]
 
 
-def test_nobody_is_she_to_themselves_under_any_name() -> None:
+def test_pronoun_never_means_its_speaker_under_any_name() -> None:
     said = [
         person("小红"),
         alias("user", "李雷", type="person"),

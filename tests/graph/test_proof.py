@@ -1,4 +1,4 @@
-"""A node needs proof that it is a name: candidates are kept aside, turns add up, and what goes takes its proof along."""
+"""A node needs evidence that it is a name: candidates are hidden, turns add up, a drop removes evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def shown(graph: Graph, *, candidates: bool = False) -> list[str]:
     return [n.name for n in graph.nodes(candidates=candidates)]
 
 
-def test_one_doubtful_look_makes_a_candidate() -> None:
+def test_single_doubtful_mention_makes_a_candidate() -> None:
     graph = Graph([turn(1, person("余光", sure=0.4), person("Ellie"))])
     assert shown(graph) == ["Ellie"]
     assert shown(graph, candidates=True) == ["余光", "Ellie"]
@@ -19,7 +19,7 @@ def test_one_doubtful_look_makes_a_candidate() -> None:
     assert graph.node("余光").name == "余光"  # who asks by name finds it
 
 
-def test_a_name_that_comes_back_is_shown_and_goes_with_its_turn() -> None:
+def test_repeated_name_is_shown_until_its_turn_is_dropped() -> None:
     graph = Graph([turn(1, person("洛绯", sure=0.4)), turn(2, person("洛绯", sure=0.4))])
     assert shown(graph) == ["洛绯"]
     graph.drop(ref(2))
@@ -28,8 +28,8 @@ def test_a_name_that_comes_back_is_shown_and_goes_with_its_turn() -> None:
     assert shown(graph) == ["洛绯"]
 
 
-def test_what_leads_to_a_candidate_is_told_only_once_it_is_shown() -> None:
-    """Also where the other end was looked at before: the view follows."""
+def test_relation_to_a_candidate_is_shown_only_once_the_candidate_is() -> None:
+    """Also when the other end was viewed before: the view follows."""
     graph = Graph([turn(1, person("Ann"), node("Oak", sure=0.3), is_("Ann", "likes", "Oak"))])
     assert [f.object for f in graph.node("Ann").relations] == []
     graph.put(turn(2, node("Oak", sure=0.4)))
@@ -38,15 +38,15 @@ def test_what_leads_to_a_candidate_is_told_only_once_it_is_shown() -> None:
     assert [f.object for f in graph.node("Ann").relations] == []
 
 
-def test_something_said_or_a_person_makes_up_for_a_doubtful_look() -> None:
+def test_statement_or_override_promotes_a_doubtful_mention() -> None:
     graph = Graph([turn(1, node("Toran", sure=0.45), has("Toran", "age", "40"), node("Vell", sure=0.3))])
     assert shown(graph) == ["Toran"]
     graph.set_overrides([override(Change.SET, "vell", "size", "small")])
     assert shown(graph) == ["Toran", "Vell"]
 
 
-def test_an_assistant_that_only_answers_is_nobody() -> None:
-    """A role without a name is not shown; by name it can be asked for."""
+def test_assistant_without_a_name_is_not_shown() -> None:
+    """A role without a name is not listed; it can be requested by name."""
     called = alias("@you", "Pip", speaker="user", sure=0.8)
     assert shown(Graph([turn(1, called, person("Pip"))])) == ["Pip"]
     doctor = Graph([turn(1, has("assistant", "occupation", "doctor"))])
@@ -55,8 +55,8 @@ def test_an_assistant_that_only_answers_is_nobody() -> None:
     assert shown(Graph([turn(1, alias("assistant", "Ellie"), has("assistant", "race", "elf"))])) == ["Ellie"]
 
 
-def test_a_relative_of_whom_nothing_else_is_said_is_a_candidate() -> None:
-    """Of the user's own people it is enough that there are some."""
+def test_relative_without_other_facts_is_a_candidate() -> None:
+    """For relatives of the user, being mentioned is enough."""
     graph = Graph([turn(1, person("Ann"), is_("Ann's brother", "sibling_of", "Ann"))])
     assert shown(graph) == ["Ann"]
     graph.put(turn(2, has("Ann's brother", "occupation", "nurse")))
@@ -64,7 +64,7 @@ def test_a_relative_of_whom_nothing_else_is_said_is_a_candidate() -> None:
     assert "user's sister" in shown(Graph([turn(1, is_("user's sister", "sibling_of", "user"))]))
 
 
-def test_a_type_that_is_only_likely_gives_way_and_comes_back() -> None:
+def test_likely_type_gives_way_to_a_stated_one_and_returns() -> None:
     likely = node("Quillmere", "person", sure=0.9, hint=LEANS)
     graph = Graph([turn(1, likely), turn(2, likely), turn(3, node("Quillmere", "place", sure=0.3))])
     assert graph.node("Quillmere").type == "place"
@@ -72,7 +72,7 @@ def test_a_type_that_is_only_likely_gives_way_and_comes_back() -> None:
     assert graph.node("Quillmere").type == "person"
 
 
-def test_a_region_is_not_it_for_what_venues_have() -> None:
+def test_region_is_not_the_referent_for_opening_hours() -> None:
     hours = has("@it", "opening_hours", "9:00-17:00", type="place", hint="place")
     park, city = node("Moth Garden", "place"), node("Vell", "place", hint=REGION)
     graph = Graph([turn(1, park, city), turn(2, hours)])

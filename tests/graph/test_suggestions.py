@@ -25,7 +25,7 @@ def pairs(graph: Graph) -> set[tuple[str, str]]:
         ("欧阳小美", "欧阳晓美"),
     ],
 )
-def test_names_that_look_like_one(one: str, two: str) -> None:
+def test_similar_names_are_suggested(one: str, two: str) -> None:
     graph = Graph([turn(1, person(one)), turn(2, person(two))])
     assert len(graph.ids()) == 2
     assert len(pairs(graph)) == 1
@@ -35,27 +35,27 @@ def test_names_that_look_like_one(one: str, two: str) -> None:
     ("one", "two"),
     [("level 1", "level 2"), ("Tom", "Tim"), ("C++", "C#"), ("Mr. Hill", "Mrs. Hill"), ("robot", "robots")],
 )
-def test_names_that_only_seem_so(one: str, two: str) -> None:
+def test_names_that_only_look_similar_are_not_suggested(one: str, two: str) -> None:
     assert pairs(Graph([turn(1, person(one)), turn(2, person(two))])) == set()
 
 
-def test_other_kinds_of_things_are_not_suggested() -> None:
+def test_nodes_of_different_types_are_not_suggested() -> None:
     assert pairs(Graph([turn(1, person("Jordan")), turn(2, node("Jordann", "place"))])) == set()
 
 
-def test_the_same_address() -> None:
+def test_same_email_is_a_suggestion() -> None:
     said = has("Ann", "email", "a@x.org"), has("Zed", "email", "A@x.org")
     graph = Graph([turn(1, *said)])
     assert [(s.first, s.second, s.why) for s in graph.suggestions()] == [("ann", "zed", "the same email")]
     assert [q.kind for q in graph.questions()] == ["merge"]
 
 
-def test_one_entry_of_the_world() -> None:
+def test_names_of_one_world_entry_are_suggested() -> None:
     world = [WorldEntry("Ellie", ("Ellie", "艾莉"), "An elf.", "person")]
     assert pairs(Graph([turn(1, person("Ellie"), person("艾莉"))], world=world)) == {("ellie", "艾莉")}
 
 
-def test_what_a_person_keeps_apart_or_joined_is_not_suggested() -> None:
+def test_split_or_merged_nodes_are_not_suggested() -> None:
     said = [turn(1, person("Eleanor"), person("Elanor"))]
     assert pairs(Graph(said, [override("split", "Eleanor", object="Elanor")])) == set()
     assert pairs(Graph(said, [override("merge", "Eleanor", object="Elanor")])) == set()

@@ -1,4 +1,4 @@
-"""What world descriptions say, read by rules: fields, English, Chinese, kinds; and what they do not say."""
+"""World descriptions read by rules: fields, English, Chinese, kinds; and what is not stated."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def stated(text: str) -> dict[str, str]:
     return dict(one(text).attributes)
 
 
-def test_english_prose() -> None:
-    """Race, home and temper of somebody, from two sentences."""
+def test_english_prose_gives_race_home_and_temper() -> None:
+    """From two sentences."""
     entry = one("Ellie is a forest elf who lives in the Whispering Forest. She is helpful but cautious.")
     assert (entry.name, entry.type) == ("Ellie", "person")
     assert entry.attributes == (
@@ -40,7 +40,7 @@ def test_english_prose() -> None:
     )
 
 
-def test_chinese_prose() -> None:
+def test_chinese_prose_gives_race_home_and_temper() -> None:
     entry = one("艾莉是森林精灵，住在迷雾森林，乐于助人但很谨慎。")
     assert (entry.name, entry.type) == ("艾莉", "person")
     assert entry.attributes == (
@@ -92,8 +92,8 @@ def test_chinese_prose() -> None:
         ),
     ],
 )
-def test_what_sentences_state(text: str, expected: dict[str, str]) -> None:
-    """Relations, ages, looks, places, threats, in both languages."""
+def test_sentences_give_facts_in_both_languages(text: str, expected: dict[str, str]) -> None:
+    """Relations, ages, looks, places, threats."""
     found = stated(text)
     assert {name: found.get(name) for name in expected} == expected
 
@@ -107,8 +107,8 @@ def test_what_sentences_state(text: str, expected: dict[str, str]) -> None:
         "[Ellie's race: Forest Elf; Ellie's age: 120; Ellie's personality: kind, shy; Ellie's likes: berries, moonlight]",
     ],
 )
-def test_fields_in_all_their_dresses(text: str) -> None:
-    """W++ (cut off, too), a sheet, a list in brackets: the same facts."""
+def test_fields_are_read_in_every_notation(text: str) -> None:
+    """W++ (also cut off), a sheet, a list in brackets: the same facts."""
     entry = one(text)
     assert entry.keys == ("Ellie",)
     assert entry.type == "person"
@@ -121,7 +121,7 @@ def test_fields_in_all_their_dresses(text: str) -> None:
     )
 
 
-def test_chinese_fields() -> None:
+def test_chinese_fields_are_read() -> None:
     entry = one(
         "姓名：苏晴\n性别：女\n职业：记者\n性格：活泼、好奇\n喜欢：咖啡、旅行\n住所：上海\n口头禅：真的吗"
     )
@@ -132,8 +132,8 @@ def test_chinese_fields() -> None:
     assert ("口头禅", "真的吗") in entry.attributes
 
 
-def test_fields_as_yaml_has_them() -> None:
-    """Labels above lists, indented labels, tags around: usual in Chinese books."""
+def test_yaml_fields_are_read() -> None:
+    """Labels above lists, indented labels, surrounding tags: common in Chinese books."""
     text = "<苏晴>\n姓名: 苏晴\n基本信息:\n  年龄: 24\n  职业: 记者\n性格:\n  - 活泼\n  - 好奇\n喜欢:\n- 咖啡\n- 旅行\n</苏晴>"
     (entry,) = world_entries([LoreEntry("苏晴", text=text)])
     assert entry.attributes == (
@@ -149,8 +149,8 @@ def test_fields_as_yaml_has_them() -> None:
     ("text", "kind", "value"),
     [(ELVES_EN, "Elves of the forest", "neutral"), (ELVES_ZH, "森林精灵", "中立")],
 )
-def test_kinds_are_spoken_of_in_passing(text: str, kind: str, value: str) -> None:
-    """What is said about a kind is kept with the kind."""
+def test_statements_about_kinds_are_kept_with_the_kind(text: str, kind: str, value: str) -> None:
+    """And not with the entry they appear in."""
     also = one(text).also
     assert (kind, "faction", value) in also
     assert {"disposition", "faction", "knowledge_level", "threat_level"} <= {p for _, p, _ in also}
@@ -170,7 +170,7 @@ def test_kinds_are_spoken_of_in_passing(text: str, kind: str, value: str) -> Non
         ("", "elf", False),
     ],
 )
-def test_which_kind_covers_what(kind: str, value: str, holds: bool) -> None:
+def test_covers_tells_which_kind_includes_a_value(kind: str, value: str, holds: bool) -> None:
     assert covers(kind, value) is holds
 
 
@@ -183,15 +183,15 @@ def test_which_kind_covers_what(kind: str, value: str, holds: bool) -> None:
         "艾莉不是矮人。如果她是精灵，可能住在森林。据说她是公主。",
     ],
 )
-def test_what_is_not_stated_is_not_read(text: str) -> None:
-    """Conditions, negations, questions and rumours state nothing."""
+def test_conditions_and_negations_state_nothing(text: str) -> None:
+    """Nor do questions and rumours."""
     entry = one(text)
     assert not {"race", "lives_in", "occupation"} & {p for p, _ in entry.attributes}
     assert not entry.also
 
 
-def test_an_interview_is_read_for_its_answers() -> None:
-    """Descriptions written as questions to the character: what is answered counts, what is asked or acted does not."""
+def test_interview_is_read_for_its_answers() -> None:
+    """Descriptions written as questions to the character: answers count, questions and actions do not."""
     text = (
         '{{user}}: "Are grimlings dragons?"\n{{char}}: *Mara is a queen of gestures and shivers.* "The Grimlings are small monsters. '
         'They live in caves."\n{{user}}: "Tom is a knight."'
@@ -201,7 +201,7 @@ def test_an_interview_is_read_for_its_answers() -> None:
     assert entry.also == ()
 
 
-def test_brackets_of_a_value_stay_whole() -> None:
+def test_brackets_in_a_value_stay_whole() -> None:
     entry = one("姓名：洛琳\n年龄：37岁（外表像14岁）\n职业：家庭教师、「水圣级魔术师」\n喜欢：(甜食)")
     assert entry.attributes == (
         ("age", "37岁（外表像14岁）"),
@@ -211,8 +211,8 @@ def test_brackets_of_a_value_stay_whole() -> None:
     )
 
 
-def test_technical_prose_is_left_alone() -> None:
-    """A project description is no fairy tale: code and its talk give no facts about people."""
+def test_technical_prose_gives_no_facts_about_people() -> None:
+    """Project descriptions and code are ignored."""
     text = (
         "# Tool\nTool is a Python package.\n\n## Rules\n- Tests are in `tests/`.\n- Everything that is exported has types.\n"
         "```python\nclass A:\n    head: int = 0\n    race: str = 'x'\n```\n"
@@ -222,8 +222,8 @@ def test_technical_prose_is_left_alone() -> None:
     assert (rules.attributes, rules.also) == ((), ())
 
 
-def test_keys_are_names() -> None:
-    """Patterns give their plain words; doubles, quotes and articles do not make new keys; aliases do."""
+def test_keys_are_normalised_to_names() -> None:
+    """Patterns give their plain words; duplicates, quotes and articles make no new keys; aliases do."""
     entry = LoreEntry(
         "Ellie",
         ('"Ellie"', "the elf", "ELLIE", "/\\b(El|Elly)\\b/i", "/^.*$/", " "),
@@ -233,8 +233,8 @@ def test_keys_are_names() -> None:
     assert made.keys == ("Ellie", "the elf", "El", "Elly", "Star")
 
 
-def test_a_key_is_not_always_a_name() -> None:
-    """What calls for an entry need not be what it is about; another form of the name, or of its language, is."""
+def test_unrelated_keys_are_not_names() -> None:
+    """A key need not be the subject of its entry; another form or language of the name is."""
     entries = [
         LoreEntry(
             "Fish market",
@@ -253,7 +253,7 @@ def test_a_key_is_not_always_a_name() -> None:
     assert sect.names == ("青云宗", "青云")
 
 
-def test_types_from_names_categories_and_headers() -> None:
+def test_types_come_from_names_categories_and_headers() -> None:
     entries = [
         LoreEntry("Mistwood Forest", text="Old."),
         LoreEntry("Silver Guild", text="Rich."),
@@ -272,8 +272,8 @@ def test_types_from_names_categories_and_headers() -> None:
     ]
 
 
-def test_labels_of_our_own_exports_are_known() -> None:
-    """What `exports.to_lorebook` writes comes back as the same predicate."""
+def test_labels_of_our_exports_are_read_back() -> None:
+    """What `exports.to_lorebook` writes gives the same predicate."""
     assert [predicate_of(x) for x in ("Lives in", "住在", "knowledge level", "Threat level", "Child of")] == [
         "lives_in",
         "lives_in",
@@ -283,7 +283,7 @@ def test_labels_of_our_own_exports_are_known() -> None:
     ]
 
 
-def test_entries_survive_the_store() -> None:
+def test_world_entries_survive_json() -> None:
     entries = world_entries(
         [
             LoreEntry(
@@ -300,14 +300,14 @@ def test_entries_survive_the_store() -> None:
     assert from_json(json.loads(json.dumps(to_json(entries), ensure_ascii=False))) == entries
 
 
-def test_a_bad_row_is_refused() -> None:
+def test_invalid_row_is_refused() -> None:
     with pytest.raises(InvalidInput, match="entry 2") as caught:
         from_json([{"name": "a", "text": "b"}, {"name": "a", "keys": 3}])
     assert caught.value.hint
 
 
-def test_text_for_a_prompt_has_what_matters() -> None:
-    """The entry about a name, the entry about what that is, what always holds; nothing else, within the limit."""
+def test_prompt_text_has_the_relevant_entries() -> None:
+    """The entry for a name, the entry for its kind, constant entries; nothing else, within the limit."""
     world = world_entries(
         read_lorebook(
             "# Aldor\nA cold land.\n\n## Ellie\nEllie is a forest elf.\n\n## Forest elves\nThey are shy.\n\n## Dwarves\nThey dig.\n",
@@ -329,8 +329,8 @@ def test_any_words_can_be_an_entry(text: str, name: str) -> None:
     assert from_json(to_json([entry])) == [entry]
 
 
-def test_long_input_takes_no_long_time() -> None:
-    """Patterns are linear: text made to make them backtrack is read all the same."""
+def test_long_input_is_read_in_linear_time() -> None:
+    """Text built to make patterns backtrack is read all the same."""
     for text in (
         "a " * 50_000,
         "Ellie is " * 20_000,
@@ -355,8 +355,8 @@ def test_long_input_takes_no_long_time() -> None:
         "Race: forest elf; Faction: Silver Circle; Threat level: low",
     ],
 )
-def test_fields_in_one_line(text: str) -> None:
-    """Several fields in a row are as many facts; a sentence with a colon in it is none."""
+def test_several_fields_in_one_line_are_read(text: str) -> None:
+    """Each is a fact; a sentence with a colon in it is not."""
     (entry,) = world_entries([LoreEntry("Ellie", ("Ellie",), text=text)])
     assert entry.attributes == (
         ("race", "forest elf"),

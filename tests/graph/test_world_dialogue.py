@@ -49,14 +49,14 @@ def entry(text: str, name: str, char: str = "Maren") -> WorldEntry:
         ('"Perhaps I am a fool?"', set()),
     ],
 )
-def test_what_a_character_says_of_itself(answer: str, facts: set[tuple[str, str]]) -> None:
+def test_first_person_statements_give_facts(answer: str, facts: set[tuple[str, str]]) -> None:
     found = card(f'{{{{user}}}}: "Describe yourself."\n{{{{char}}}}: {answer}')
     assert facts <= found
     assert {f for f in found if f[0] in ("skill", "occupation", "appearance", "wants")} <= facts
 
 
-def test_what_stands_around_a_dialogue_is_read_too() -> None:
-    """Lists in brackets before and behind it; what the story is about is no trait."""
+def test_text_around_a_dialogue_is_read() -> None:
+    """Lists in brackets before and after it; the subject of the story is no trait."""
     text = (
         '[Maren\'s Personality= "dry", "patient"]\r\n[Maren\'s body= "grey hair", "amber eyes"]\r\n<START>\r\n'
         '{{user}}: "Who are you?"\r\n{{char}}: *Her green eyes shine.* "I am the warden."\r\n[Genre: drama; Tags: sea; Scenario: A storm.]'
@@ -68,8 +68,8 @@ def test_what_stands_around_a_dialogue_is_read_too() -> None:
     }
 
 
-def test_an_entry_speaks_of_its_subject_and_of_the_character() -> None:
-    """What is said in the first person is the character's; the rest is about the entry."""
+def test_first_person_statements_belong_to_the_character() -> None:
+    """The rest of the entry is about its subject."""
     text = '{{user}}: "What are Gravewings?"\n{{char}}: *She shivers.* "The Gravewings are beasts of ash. I can smell them."'
     found = entry(text, "gravewing")
     assert ("kind", "beasts of ash") in found.attributes
@@ -78,8 +78,8 @@ def test_an_entry_speaks_of_its_subject_and_of_the_character() -> None:
     assert entry(text, "gravewing", char="").also == ()
 
 
-def test_prose_is_left_alone() -> None:
-    """Without a line of a dialogue nothing is taken apart, an "I" in a quotation included."""
+def test_prose_without_dialogue_is_left_alone() -> None:
+    """An "I" inside a quotation changes nothing."""
     text = 'Maren is a warden. She says "I am a queen" when she is drunk.'
     assert read_dialogue(text, "Maren").rest == text
     assert ("occupation", "queen") not in card(text)

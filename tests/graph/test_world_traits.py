@@ -1,4 +1,4 @@
-"""Traits that a description shows by what it says of people, in both languages, with denials and contrasts."""
+"""Traits shown by what a description says of people, in both languages, with negations and contrasts."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ ZH = {"disposition": "乐于助人但谨慎", "faction": "中立", "knowledge_le
         ("The inn has four rooms and a leaking roof.", {}),
     ],
 )
-def test_traits(text: str, found: dict[str, str]) -> None:
+def test_traits_are_found_in_a_text(text: str, found: dict[str, str]) -> None:
     assert {t.predicate: t.value for t in traits(text)} == found

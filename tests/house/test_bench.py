@@ -1,4 +1,4 @@
-"""Benchmarks call what a user calls. What reads a part instead is named in a table, with the product's own figure beside it."""
+"""Benchmarks call what a user calls; those of parts are listed in a table with the product's own figure."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def table() -> dict[str, str]:
     return {row[0].strip(" `"): row[2].strip() for row in rows}
 
 
-def test_what_reads_parts_is_named_with_the_products_own_figure() -> None:
-    """Neither a benchmark that bypasses the public calls unsaid, nor a row for one that does not."""
+def test_benchmarks_of_parts_are_named_with_the_product_figure() -> None:
+    """A benchmark that bypasses the public API must say so; no row names one that does not."""
     found = {path.stem: reads_parts(path) for path in sorted(BENCH.glob("*.py"))}
     parts = {name for name, inside in found.items() if inside}
     named = table()
@@ -50,8 +50,8 @@ def test_what_reads_parts_is_named_with_the_products_own_figure() -> None:
     assert [name for name, product in named.items() if not product] == []
 
 
-def test_the_check_finds_what_it_looks_for() -> None:
-    """The file that ranks by hand is found out, and what a user imports is not."""
+def test_check_finds_benchmarks_that_bypass_the_api() -> None:
+    """A file that ranks by itself is reported; imports that users write are not."""
     assert "backscroll.recall.index.index" in reads_parts(BENCH / "evidence.py")
     assert PUBLIC.fullmatch("backscroll.vocab.ids")
     assert not PUBLIC.fullmatch("backscroll.recall")

@@ -1,4 +1,4 @@
-"""The checks of the source run beside the tests: both are heard, and the exit code is right."""
+"""The source checks run next to the tests: both are reported, and the exit code is right."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def beside(checks: str, tests: str, **environment: str) -> subprocess.CompletedP
     )
 
 
-def test_both_pass_and_the_checks_speak_last() -> None:
+def test_output_of_the_checks_comes_last_when_both_pass() -> None:
     done = beside("echo 'the checks said this'", PASSES)
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
@@ -49,29 +49,29 @@ def test_both_pass_and_the_checks_speak_last() -> None:
     ]
 
 
-def test_tests_that_fail_keep_their_code_and_the_checks_are_heard() -> None:
+def test_failing_tests_keep_their_exit_code_and_the_checks_report() -> None:
     done = beside("echo clean", "raise SystemExit(5)")
     assert done.returncode == 5
     assert done.stdout.splitlines() == ["clean", "tests: exit code 5; checks: passed"]
 
 
-def test_checks_that_fail_stop_the_tests_at_once(tmp_path: Path) -> None:
-    """Tests that would never end are interrupted, and may still clean up."""
+def test_failing_checks_stop_the_tests_at_once(tmp_path: Path) -> None:
+    """Tests that would never end are interrupted, and may clean up."""
     ready = tmp_path / "ready"
     done = beside(f"{until(ready)}; echo 'a fault'; exit 3", endless(ready))
     assert done.returncode == 3
     assert done.stdout.splitlines() == ["cleaned up", "a fault", "tests: passed; checks: exit code 3"]
 
 
-def test_checks_that_fail_after_the_tests_count_as_well(tmp_path: Path) -> None:
+def test_checks_that_fail_after_the_tests_count(tmp_path: Path) -> None:
     over = tmp_path / "over"
     done = beside(f"{until(over)}; echo 'a late fault'; exit 4", f"open({str(over)!r}, 'w').write('x')")
     assert done.returncode == 4
     assert "a late fault" in done.stdout
 
 
-def test_checks_that_never_end_are_ended_and_have_failed(tmp_path: Path) -> None:
-    """Even those that ignore a polite request."""
+def test_checks_that_never_end_are_killed_and_fail(tmp_path: Path) -> None:
+    """Even if they ignore SIGTERM."""
     pid = tmp_path / "pid"
     checks = f"trap '' TERM; echo $$ > '{pid}'; echo 'the checks said this'; while true; do sleep 1; done"
     tests = f"import time\nwhile not open({str(pid)!r}, 'a+').tell(): time.sleep(0.05)\n{PASSES}"
@@ -87,8 +87,8 @@ def test_checks_that_never_end_are_ended_and_have_failed(tmp_path: Path) -> None
         os.kill(int(pid.read_text()), 0)
 
 
-def test_a_person_who_stops_the_tests_waits_for_nothing(tmp_path: Path) -> None:
-    """Ctrl-C reaches the tests and this program alike; the checks end with everything they have started."""
+def test_ctrl_c_stops_tests_and_checks(tmp_path: Path) -> None:
+    """The interrupt reaches both; the checks end with every process they started."""
     ready, pid = tmp_path / "ready", tmp_path / "pid"
     checks = f"echo $$ > '{pid}'; sleep 1000"
     tests = f"import time\nwhile not open({str(pid)!r}, 'a+').tell(): time.sleep(0.05)\n{endless(ready)}"

@@ -1,4 +1,4 @@
-"""`make test` draws the same examples at every run of the same commit: nothing in a test is decided by fresh chance."""
+"""`make test` draws the same examples in every run of a commit; no test depends on fresh randomness."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FRESH = {"tests/fuzz/__main__.py"}
 NAMES = "secrets.token_hex"
 
 
-def test_examples_are_the_same_at_every_run() -> None:
-    """Unless a profile with fresh ones is asked for by name."""
+def test_examples_are_the_same_in_every_run() -> None:
+    """Unless a profile with fresh examples is requested by name."""
     fixed = hypothesis.settings.get_profile("fixed")
     assert fixed.derandomize
     assert fixed.database is None
@@ -24,7 +24,7 @@ def test_examples_are_the_same_at_every_run() -> None:
     assert '"HYPOTHESIS_PROFILE", "fixed"' in (tree.ROOT / "tests/conftest.py").read_text(encoding="utf-8")
 
 
-def test_chance_has_a_seed() -> None:
+def test_random_generators_are_seeded() -> None:
     found = [
         f"{tree.name(path)}:{line}: {what}"
         for path in sorted((tree.ROOT / "tests").rglob("*.py"))

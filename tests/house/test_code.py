@@ -1,4 +1,4 @@
-"""Sizes, names and docstrings of the package; errors that are swallowed."""
+"""Sizes, names and docstrings of the package; swallowed exceptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BROAD = {"Exception", "BaseException"}
 MAY_CATCH_ALL = re.compile(r"\bexcept\s*:|\bexcept\b[\s\S]*\b(?:Base)?Exception\b")
 
 
-def test_a_module_holds_one_idea() -> None:
+def test_modules_are_short() -> None:
     sizes = {tree.name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in tree.modules()}
     assert {
         name: lines
@@ -39,7 +39,7 @@ def test_a_module_holds_one_idea() -> None:
     } == {}
 
 
-def test_a_function_fits_on_a_screen_or_two() -> None:
+def test_functions_are_short() -> None:
     functions = [
         (f"{tree.name(path)}:{found.name}", found.lines)
         for path in tree.modules()
@@ -53,11 +53,11 @@ def test_a_function_fits_on_a_screen_or_two() -> None:
     ] == []
 
 
-def test_a_module_says_what_it_owns() -> None:
+def test_modules_have_docstrings() -> None:
     assert [tree.name(path) for path in tree.modules() if not tree.outline(path).docstring] == []
 
 
-def test_a_module_is_named_for_what_it_is() -> None:
+def test_module_names_are_specific() -> None:
     for path in tree.modules():
         words = path.relative_to(tree.PACKAGE).with_suffix("").parts
         assert not BANNED_NAMES.intersection(words), f"{tree.name(path)}: a name that says nothing"
@@ -66,12 +66,12 @@ def test_a_module_is_named_for_what_it_is() -> None:
         )
 
 
-def test_reasons_are_given_only_for_what_exists() -> None:
+def test_exceptions_exist_for_existing_modules_only() -> None:
     known = {tree.name(path) for path in tree.modules()}
     assert {entry.split(":")[0] for entry in TOO_LONG_ON_PURPOSE} <= known
 
 
-def test_no_error_is_swallowed() -> None:
+def test_no_exception_is_swallowed() -> None:
     swallowed = [
         f"{tree.name(path)}:{node.lineno}"
         for path in {*tree.modules(), *(path for path in tree.tracked() if path.suffix == ".py")}
@@ -95,7 +95,7 @@ def _does_nothing(body: list[ast.stmt]) -> bool:
     )
 
 
-def test_the_public_names_are_few() -> None:
+def test_public_names_are_few() -> None:
     if not (tree.PACKAGE / "__init__.py").exists():
         pytest.skip("there is no backscroll/__init__.py yet")
     import backscroll
@@ -109,7 +109,7 @@ def test_the_public_names_are_few() -> None:
 
 
 def test_folders_are_small() -> None:
-    """A newcomer sees at a glance what a folder holds: fifteen modules at the most, and a docstring that says what they are for."""
+    """At most fifteen modules, and a docstring that says what the folder contains."""
     counted = Counter(path.parent for path in tree.modules() if path.name != "__init__.py")
     assert {tree.name(folder): many for folder, many in counted.items() if many > 15} == {}
     silent = [folder for folder in counted if not tree.outline(folder / "__init__.py").docstring]

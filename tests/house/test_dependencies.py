@@ -1,4 +1,4 @@
-"""Every package that is asked for is pinned, and the wheel carries what the package needs."""
+"""Every dependency is pinned, and the wheel contains what the package needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def asked_for() -> set[str]:
     return names - {"backscroll"}
 
 
-def test_what_is_asked_for_is_pinned() -> None:
+def test_dependencies_are_pinned() -> None:
     lines = (tree.ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert [pin for pin in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", pin)] == []
@@ -41,7 +41,7 @@ def test_what_is_asked_for_is_pinned() -> None:
 
 
 @pytest.mark.skipif(not tree.tracked(), reason="not a clone: there is no list of tracked files")
-def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
+def test_wheel_contains_every_file_of_the_package(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     built = subprocess.run(build, cwd=tree.ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
@@ -57,8 +57,8 @@ def test_the_wheel_carries_every_file_of_the_package(tmp_path: Path) -> None:
     ("target", "extras"),
     [("run", "openai,anthropic"), ("setup", "dev"), ("format", "dev"), ("test", "dev"), ("docs", "dev,docs")],
 )
-def test_a_target_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
-    """`make run` sets up what the chat needs, and nothing once either state is there."""
+def test_make_target_installs_what_it_needs(target: str, extras: str, tmp_path: Path) -> None:
+    """`make run` sets up what the chat needs, and installs nothing in either state."""
     venv = tmp_path / "venv"
     venv.mkdir()
     ask = ["make", "--dry-run", target, f"VENV={venv}"]
@@ -71,8 +71,8 @@ def test_a_target_installs_what_it_needs(target: str, extras: str, tmp_path: Pat
     assert "tools/setup" not in again
 
 
-def test_every_dependency_has_a_floor() -> None:
-    """`tools/floors.py` installs the lowest version of each: all of them say which that is."""
+def test_every_dependency_has_a_lower_bound() -> None:
+    """`tools/floors.py` installs the lowest version of each, so each must declare it."""
     project = tomllib.loads((tree.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]

@@ -1,4 +1,4 @@
-"""Docstrings and comments point to what exists: a module or folder that is named in one can be opened."""
+"""Modules and folders named in docstrings and comments exist."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def named(text: str) -> Iterator[str]:
     yield from (found[0].replace(".", "/") for found in DOTTED.finditer(text))
 
 
-def test_modules_that_are_named_exist() -> None:
+def test_modules_named_in_docstrings_exist() -> None:
     missing = [
         f"{tree.name(path)}:{line} {found}"
         for path in tree.modules()
@@ -83,13 +83,13 @@ def test_modules_that_are_named_exist() -> None:
         ("see backscroll.vocab.idents", False),
     ],
 )
-def test_what_is_missing_is_found(text: str, found: bool) -> None:
+def test_missing_module_names_are_found(text: str, found: bool) -> None:
     near = tree.PACKAGE / "formats"
     assert all(exists(each, near) for each in named(text)) is found
 
 
 def test_docstrings_list_no_neighbours() -> None:
-    """Which module stands before or after another is generated (`tools/imports.py`), not written down."""
+    """`tools/imports.py` generates the import graph; docstrings do not repeat it."""
     lists = re.compile(r"^\s*(?:Before|After):\s", re.MULTILINE)
     assert [
         tree.name(path)

@@ -1,4 +1,4 @@
-"""What may not be in any file of the repository, and what has to be."""
+"""What no file of the repository may contain, and what it must contain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not tree.tracked(), reason="not a clone: there i
 
 
 @pytest.mark.parametrize(("what", "patterns"), FORBIDDEN.items(), ids=list(FORBIDDEN))
-def test_nothing_of_one_machine_is_in_the_repository(what: str, patterns: list[str]) -> None:
+def test_repository_contains_nothing_of_one_machine(what: str, patterns: list[str]) -> None:
     pattern = re.compile("|".join(patterns), re.IGNORECASE)
     found: list[str] = []
     for path in tree.tracked():
@@ -43,12 +43,12 @@ def test_nothing_of_one_machine_is_in_the_repository(what: str, patterns: list[s
     assert found == [], what
 
 
-def test_the_map_for_newcomers_is_short() -> None:
+def test_agents_map_is_short() -> None:
     assert len((tree.ROOT / "AGENTS.md").read_text(encoding="utf-8").splitlines()) < 60
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
-def test_the_read_me_is_short(name: str) -> None:
+def test_readme_is_short(name: str) -> None:
     """Everything that does not fit is a page in docs/."""
     page = tree.ROOT / name
     assert page.stat().st_size < 8_000
@@ -56,7 +56,7 @@ def test_the_read_me_is_short(name: str) -> None:
     assert len(tables) <= 9, "a comparison of at most eight rows"
 
 
-def test_continuous_integration_runs_the_tests_and_nothing_else() -> None:
+def test_ci_runs_make_test_and_nothing_else() -> None:
     script = tree.ROOT / ".ci" / "run"
     commands = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert os.access(script, os.X_OK)

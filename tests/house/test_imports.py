@@ -41,21 +41,21 @@ def in_cycles(imports: ModuleType) -> dict[str, set[str]]:
     return {folder: {name for group in groups for name in group} for folder, groups in found.items()}
 
 
-def test_siblings_form_no_new_cycle(imports: ModuleType) -> None:
+def test_siblings_form_no_new_import_cycle(imports: ModuleType) -> None:
     found = in_cycles(imports)
     known = {folder: members for folder, (members, _) in KNOWN.items()}
     new = {folder: sorted(members - known.get(folder, set())) for folder, members in found.items()}
     assert {folder: members for folder, members in new.items() if members} == {}
 
 
-def test_a_cycle_that_was_cut_is_taken_off_the_list(imports: ModuleType) -> None:
+def test_removed_cycles_are_taken_off_the_list(imports: ModuleType) -> None:
     found = in_cycles(imports)
     gone = {folder: sorted(members - found.get(folder, set())) for folder, (members, _) in KNOWN.items()}
     assert {folder: members for folder, members in gone.items() if members} == {}
 
 
-def test_nothing_below_imports_what_users_hold(imports: ModuleType) -> None:
-    """Folders of the engine get `ThreadScope` and `EngineScope`; only `calls`, which stands on top, may take a whole thread."""
+def test_lower_modules_do_not_import_public_objects(imports: ModuleType) -> None:
+    """Engine folders get `ThreadScope` and `EngineScope`; only `calls`, at the top, may take a whole thread."""
     held = {
         f"backscroll.engine.{name}"
         for name in ("thread", "engine", "directory", "user", "thread_knowledge", "opening")
@@ -71,7 +71,7 @@ def test_nothing_below_imports_what_users_hold(imports: ModuleType) -> None:
     assert below == []
 
 
-def test_local_imports_only_become_fewer(imports: ModuleType) -> None:
+def test_local_imports_only_decrease(imports: ModuleType) -> None:
     counted = {room: row["local"] - row["with a reason"] for room, row in imports.counts().items()}
     assert {room: many for room, many in counted.items() if many > LOCAL.get(room, 0)} == {}
     assert {room: most for room, most in LOCAL.items() if most > counted.get(room, 0)} == {}, (
@@ -79,8 +79,8 @@ def test_local_imports_only_become_fewer(imports: ModuleType) -> None:
     )
 
 
-def test_all_three_kinds_of_imports_are_seen(imports: ModuleType) -> None:
-    """An import at the top, one inside a function and one for types alone; a reason belongs to the import below it."""
+def test_all_kinds_of_imports_are_found(imports: ModuleType) -> None:
+    """At the top, inside a function and for types only; a reason belongs to the import below it."""
     source = tree.ROOT / "tests" / "house" / "imports_sample.txt"
     named = dict.fromkeys(
         ("backscroll", "backscroll.a", "backscroll.b", "backscroll.c", "backscroll.d"), source

@@ -1,4 +1,4 @@
-"""The page of the package index, and the version that is written in one place."""
+"""The page on the package index, and the single place of the version."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.house import tree
 TARGET = re.compile(r"\]\(([^)\s]+)\)")
 
 
-def test_links_of_the_page_work_without_a_clone(tmp_path: Path) -> None:
-    """Every link of the built page is absolute, and names a file that is in the repository."""
+def test_page_links_work_without_a_clone(tmp_path: Path) -> None:
+    """Every link of the built page is absolute and names a file in the repository."""
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     built = subprocess.run(build, cwd=tree.ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
@@ -41,7 +41,7 @@ def test_links_of_the_page_work_without_a_clone(tmp_path: Path) -> None:
     assert all("/raw/" in picture for picture in shown)
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_version_is_defined_in_one_place() -> None:
     project = tomllib.loads((tree.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" in project["project"]["dynamic"]
     assert project["tool"]["hatch"]["version"]["path"] == "backscroll/__init__.py"

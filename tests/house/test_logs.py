@@ -1,4 +1,4 @@
-"""Loggers: every room that touches something has one, nothing is printed by itself, and no record holds anything secret."""
+"""Loggers: every room with effects has one, nothing is printed by default, no record contains a secret."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.house import tree
 SECRETS = ("sk-planted-7f3a", "the-planted-words", "planted-file", "planted_argument")
 
 
-def test_records_of_every_room_hold_nothing_secret(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_records_contain_no_secrets(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "backscroll")
     answers = (
         Line(fault=Fault(status=503, message="the-planted-words"), times=1),
@@ -48,7 +48,7 @@ def test_records_of_every_room_hold_nothing_secret(tmp_path: Path, caplog: pytes
     assert [line for line in said if any(secret in line for secret in (*SECRETS, str(tmp_path)))] == []
 
 
-def test_nothing_is_printed_unless_the_program_asks_for_it(tmp_path: Path) -> None:
+def test_nothing_is_logged_unless_the_program_asks_for_it(tmp_path: Path) -> None:
     program = """
 import sys, backscroll
 with backscroll.open(sys.argv[1]) as store:

@@ -1,4 +1,4 @@
-"""Tests keep their files in memory where there is a place for it, and on a disk where they ask for one."""
+"""Tests keep their files in memory if there is room, and on a disk on request."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ tmpfs /dev/shm tmpfs {options} 0 0
 @pytest.mark.parametrize(
     ("options", "found"), [("rw,relatime", {"/dev/shm"}), ("rw,nosuid,noexec,size=65536k", set[str]())]
 )
-def test_a_memory_disk_must_let_programs_run(options: str, found: set[str]) -> None:
+def test_memory_disk_must_allow_execution(options: str, found: set[str]) -> None:
     assert memory_disk._memory_disks(MOUNTS.format(options=options)) == found
 
 
-def test_without_room_there_is_no_memory_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_memory_disk_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_disk, "_free_memory", lambda: memory_disk.ROOM)
     assert memory_disk._memory_folder() is None
 
 
-def test_files_are_where_the_variable_says(tmp_path: Path) -> None:
-    """For this process and for those that it starts."""
+def test_temporary_files_follow_the_variable(tmp_path: Path) -> None:
+    """For this process and for its children."""
     code = (
         "import subprocess, sys, tempfile; from tests import memory_disk; memory_disk.use_folder();"
         "print(tempfile.gettempdir(), flush=True);"
@@ -50,8 +50,8 @@ def test_files_are_where_the_variable_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.disk
-def test_a_test_can_ask_for_a_disk(tmp_path: Path) -> None:
-    """Its folder, and whatever else is temporary meanwhile."""
+def test_test_can_request_a_disk(tmp_path: Path) -> None:
+    """Its folder, and other temporary files during the test."""
     if os.environ.get("BACKSCROLL_TEST_FOLDER"):
         assert tmp_path.is_relative_to(os.environ["BACKSCROLL_TEST_FOLDER"])
     else:

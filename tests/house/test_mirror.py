@@ -23,8 +23,8 @@ def has_tests(folder: Path) -> bool:
     return any(folder.rglob("test_*.py"))
 
 
-def test_every_file_of_tests_is_collected() -> None:
-    """A file with tests in it but another name would never run."""
+def test_every_test_file_is_collected() -> None:
+    """A file with tests and another name would never run."""
     lost = [
         tree.name(path)
         for path in (tree.ROOT / "tests").rglob("*.py")

@@ -19,8 +19,8 @@ IRREGULAR = frozenset(
 VERBS = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed"})
 
 
-def test_a_class_name_means_one_thing() -> None:
-    """A leading underscore does not make another name of it."""
+def test_class_name_means_one_thing() -> None:
+    """A leading underscore does not make it another name."""
     places: dict[str, list[str]] = defaultdict(list)
     for path, found in definitions():
         if found.is_class:

@@ -55,7 +55,7 @@ os._exit(bool(refused))
 '''
 
 
-def test_every_module_can_be_imported_where_posix_is_missing() -> None:
+def test_every_module_can_be_imported_without_posix() -> None:
     names = [
         ".".join(path.relative_to(tree.ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in tree.modules()

@@ -1,4 +1,4 @@
-"""The server of the tests is gone after them, however they end."""
+"""The PostgreSQL server of the tests is gone after them, however they end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def running(folder: Path) -> bool:
 
 @pytest.mark.skipif("BACKSCROLL_TEST_POSTGRES" in os.environ, reason="the server is not ours")
 class TestLife:
-    def test_asked_to_stop(self, folder: Path, owner: subprocess.Popen[bytes]) -> None:
+    def test_server_stops_on_request(self, folder: Path, owner: subprocess.Popen[bytes]) -> None:
         url = postgres_server.ensure_server(folder, owner.pid)
         assert postgres_server.ensure_server(folder, owner.pid) == url
         assert running(folder)
@@ -51,7 +51,9 @@ class TestLife:
         assert not folder.exists()
 
     @pytest.mark.crash
-    def test_owner_killed(self, folder: Path, owner: subprocess.Popen[bytes]) -> None:
+    def test_server_stops_when_its_owner_is_killed(
+        self, folder: Path, owner: subprocess.Popen[bytes]
+    ) -> None:
         postgres_server.ensure_server(folder, owner.pid)
         server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
         owner.send_signal(signal.SIGKILL)
@@ -62,12 +64,12 @@ class TestLife:
         with pytest.raises(ProcessLookupError):
             os.kill(server, 0)
 
-    def test_nobody_else_gets_in(self, folder: Path, owner: subprocess.Popen[bytes]) -> None:
+    def test_server_folder_is_private(self, folder: Path, owner: subprocess.Popen[bytes]) -> None:
         postgres_server.ensure_server(folder, owner.pid)
         assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_stopping_what_never_started(tmp_path: Path) -> None:
+def test_stopping_a_server_that_never_started_does_nothing(tmp_path: Path) -> None:
     """Nothing is waited for, and nothing is made."""
     postgres_server.stop_server(tmp_path / "nothing")
     assert list(tmp_path.iterdir()) == []

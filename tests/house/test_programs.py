@@ -43,8 +43,8 @@ def forked(code: str, *arguments: str, environment: dict[str, str], **options: A
     return process
 
 
-def test_a_program_gets_what_it_was_given(tmp_path: Path, environment: dict[str, str]) -> None:
-    """Arguments, folder and environment; the server is its parent."""
+def test_program_gets_arguments_folder_and_environment(tmp_path: Path, environment: dict[str, str]) -> None:
+    """The fork server is its parent."""
     environment["GIVEN"] = "ünï"
     with forked(SELF, "a b", environment=environment, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         pid, parent, folder, argv, seen = json.loads(process.stdout.read())  # pyright: ignore[reportOptionalMemberAccess]
@@ -54,7 +54,7 @@ def test_a_program_gets_what_it_was_given(tmp_path: Path, environment: dict[str,
     assert process.returncode == 0
 
 
-def test_a_module_runs_as_the_main_one(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_module_runs_as_main(tmp_path: Path, environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "backscroll", "--version"]
     scratch = subprocess.run(
         command, env=environment | {"PYTHONPATH": str(tree.ROOT)}, capture_output=True, check=True
@@ -80,21 +80,23 @@ threading.Thread(target=lambda: (time.sleep(0.1), print('late', file=sys.stderr)
         ),
     ],
 )
-def test_how_a_program_ends(code: str, ended: int, said: str, environment: dict[str, str]) -> None:
+def test_exit_codes_and_messages_are_passed_on(
+    code: str, ended: int, said: str, environment: dict[str, str]
+) -> None:
     done = programs.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr, done.stdout) == (ended, said, "")
 
 
 @pytest.mark.parametrize("code", ["1 / 0", "raise KeyboardInterrupt", "import nowhere"])
-def test_an_error_ends_a_program_as_it_does_from_scratch(code: str, environment: dict[str, str]) -> None:
-    """With the same words and the same exit code."""
+def test_error_ends_a_program_as_from_scratch(code: str, environment: dict[str, str]) -> None:
+    """With the same message and the same exit code."""
     command = [sys.executable, "-c", code]
     done = programs.run(command, env=environment, capture_output=True, text=True)
     scratch = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (scratch.returncode, scratch.stderr)
 
 
-def test_signals_arrive(environment: dict[str, str]) -> None:
+def test_signals_reach_the_program(environment: dict[str, str]) -> None:
     waiting = "import sys, time; print('here', flush=True); time.sleep(600)"
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         with forked(
@@ -107,14 +109,14 @@ def test_signals_arrive(environment: dict[str, str]) -> None:
             assert process.wait(60) == -number
 
 
-def test_a_program_that_is_slow_is_waited_for_and_killed(environment: dict[str, str]) -> None:
+def test_slow_program_is_killed_at_its_timeout(environment: dict[str, str]) -> None:
     code = [sys.executable, "-c", "import time; time.sleep(600)"]
     with pytest.raises(subprocess.TimeoutExpired):
         programs.run(code, env=environment, timeout=0.2)
 
 
-def test_files_are_the_given_ones(environment: dict[str, str]) -> None:
-    """Standard files, in their encoding, and no other one stays open."""
+def test_program_gets_the_given_standard_files(environment: dict[str, str]) -> None:
+    """In their encoding; no other file stays open."""
     code = (
         "import os, sys\n"
         "print(sys.stdin.read(), sys.stdin.encoding, sys.stdout.line_buffering, sorted(os.listdir('/proc/self/fd'))[:4])\n"
@@ -129,7 +131,7 @@ def test_files_are_the_given_ones(environment: dict[str, str]) -> None:
     )  # 3 is the listing
 
 
-def test_the_umask_is_ours(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_program_inherits_the_umask(tmp_path: Path, environment: dict[str, str]) -> None:
     before = os.umask(0o027)
     try:
         programs.run(
@@ -140,8 +142,8 @@ def test_the_umask_is_ours(tmp_path: Path, environment: dict[str, str]) -> None:
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o640
 
 
-def test_a_terminal_is_the_program_s_own(environment: dict[str, str]) -> None:
-    """Ctrl-C, typed there, is a signal for it."""
+def test_terminal_signals_reach_the_program(environment: dict[str, str]) -> None:
+    """Ctrl-C typed there reaches it as a signal."""
     ours, theirs = pty.openpty()
     code = "import os, sys, time; print(os.getsid(0) == os.getpid() == os.tcgetpgrp(0), sys.stdout.isatty(), flush=True); time.sleep(600)"
     files = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
@@ -158,14 +160,14 @@ def test_a_terminal_is_the_program_s_own(environment: dict[str, str]) -> None:
         os.close(ours)
 
 
-def test_each_program_has_chance_of_its_own(environment: dict[str, str]) -> None:
+def test_each_program_has_its_own_random_seed(environment: dict[str, str]) -> None:
     command = [sys.executable, "-c", "import random, uuid; print(random.random(), uuid.uuid4())"]
     said = {programs.run(command, env=environment, capture_output=True).stdout for _ in range(3)}
     assert len(said) == 3
 
 
-def test_the_server_has_one_thread_and_has_read_no_setting(environment: dict[str, str]) -> None:
-    """Nothing that the tests set is read by an import, so that a program sees its own value."""
+def test_server_has_one_thread_and_reads_no_settings(environment: dict[str, str]) -> None:
+    """No import reads a variable that tests set, so a program sees its own value."""
     forked("", environment=environment).wait()
     for link in programs._links.values():
         assert len(list(Path(f"/proc/{link.pid}/task").iterdir())) == 1
@@ -179,15 +181,17 @@ def test_the_server_has_one_thread_and_has_read_no_setting(environment: dict[str
     [{"PYTHONPATH": "/elsewhere"}, {"COVERAGE_PROCESS_START": "x"}, {"WCWIDTH_PYTHON": "1"}],
     ids=lambda more: next(iter(more)),
 )
-def test_what_cannot_be_forked_starts_from_scratch(more: dict[str, str], environment: dict[str, str]) -> None:
-    """Other packages, coverage, another value of a variable that an import has read."""
+def test_programs_that_cannot_be_forked_start_from_scratch(
+    more: dict[str, str], environment: dict[str, str]
+) -> None:
+    """Other packages, coverage, another value of a variable that an import reads."""
     process = programs.start([sys.executable, "-c", ""], env=environment | more)
     assert type(process) is subprocess.Popen
     assert process.wait() == 0
 
 
-def test_a_server_that_was_killed_fails_one_program_and_is_replaced(environment: dict[str, str]) -> None:
-    """The program that it forked is said to have ended with it, once; the next one has a server again."""
+def test_killed_server_fails_one_program_and_is_replaced(environment: dict[str, str]) -> None:
+    """The program it forked is reported as ended, once; the next one gets a new server."""
     process = forked("import time; time.sleep(600)", environment=environment)
     os.kill(process._link.pid, signal.SIGKILL)
     process._link._process.wait(60)
@@ -208,8 +212,8 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_a_killed_test_process_leaves_nothing_behind(environment: dict[str, str]) -> None:
-    """The server sees that the tests are gone, and ends with what it forked."""
+def test_killed_test_process_leaves_nothing_behind(environment: dict[str, str]) -> None:
+    """The server notices and ends with the programs it forked."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED], cwd=tree.ROOT, env=environment, stdout=subprocess.PIPE, check=False
     )

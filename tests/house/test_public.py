@@ -59,7 +59,7 @@ def tide(harbour: str, context: ToolContext) -> str:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_flat_paths_give_what_the_old_ones_give(path: str) -> None:
+def test_flat_paths_give_the_same_objects_as_the_old_ones(path: str) -> None:
     old, name = PATHS[path]
     program = f"""
 import sys, importlib, backscroll
@@ -75,7 +75,7 @@ assert all(hasattr(flat, public) for public in flat.__all__)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_decorator_works_however_it_is_named() -> None:
+def test_tool_decorator_works_under_every_path() -> None:
     from backscroll import tool
     from backscroll.tool import tool as same
 
@@ -92,7 +92,7 @@ def test_the_decorator_works_however_it_is_named() -> None:
 
 
 def test_importing_the_package_imports_only_the_package() -> None:
-    """Names are loaded when first used: what `import backscroll` loads of ours is the package itself."""
+    """Names load on first use: `import backscroll` loads the package itself and nothing else of ours."""
     program = "import sys, backscroll; print([n for n in sys.modules if n.startswith('backscroll.')])"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tree.ROOT, capture_output=True, text=True, check=False
@@ -106,7 +106,7 @@ def _without_none(hint: Any) -> Any:
     return Literal[tuple(kinds)] if all(isinstance(k, str) for k in kinds) else kinds[0]
 
 
-def test_the_types_of_settings_are_in_step_with_the_settings() -> None:
+def test_open_options_match_the_settings() -> None:
     typed = {name: _without_none(hint) for name, hint in get_type_hints(OpenOptions).items()}
     known = {field.name: type(field.default) for field in fields(Settings) if field.name != "store"}
     assert typed.keys() == known.keys() | set(TABLES)
@@ -121,7 +121,7 @@ def test_the_types_of_settings_are_in_step_with_the_settings() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="pyright needs Node")
-def test_a_type_checker_finds_mistaken_arguments(tmp_path: Path) -> None:
+def test_type_checker_reports_wrong_arguments(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(MISTAKEN, encoding="utf-8")
     (tmp_path / "pyrightconfig.json").write_text(

@@ -1,4 +1,4 @@
-"""Settings in tables, in TOML and YAML; what makes no sense is refused with the name of the setting and a hint."""
+"""Settings in tables, in TOML and YAML; invalid ones are refused with their name and a hint."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "text"), [("config.yaml", YAML), ("config.yml", YAML), ("config.toml", TOML)]
 )
-def test_tables_are_read_from_both_languages(config: Path, name: str, text: str) -> None:
-    """The names of the design notes work as they stand there."""
+def test_tables_are_read_in_both_spellings(config: Path, name: str, text: str) -> None:
+    """The names in the design notes work as written."""
     (config / name).write_text(text, encoding="utf-8")
     settings = load()
     assert config_file() == config / name
@@ -65,22 +65,22 @@ def test_tables_are_read_from_both_languages(config: Path, name: str, text: str)
     assert {s.name: s.source for s in explain_settings()}["sliding_window_size"] == "file"
 
 
-def test_toml_comes_first_where_both_are_there(config: Path) -> None:
+def test_toml_takes_precedence(config: Path) -> None:
     """One file is read, never a mixture of two."""
     (config / "config.yaml").write_text("actor: yaml", encoding="utf-8")
     (config / "config.toml").write_text('actor = "toml"', encoding="utf-8")
     assert load().actor == "toml"
 
 
-def test_arguments_may_come_in_tables_too(config: Path) -> None:
+def test_arguments_may_be_tables(config: Path) -> None:
     """Flat names and tables mean the same."""
     assert load({"sliding_window": {"size": 5}}).sliding_window_size == 5
     assert load({"sliding_window_size": 5}).sliding_window_size == 5
     assert not list(config.iterdir())
 
 
-def test_the_whole_name_wins_over_the_table(config: Path) -> None:
-    """What `config set` writes must take effect, wherever the old value stands."""
+def test_full_name_wins_over_the_table(config: Path) -> None:
+    """What `config set` writes takes effect, wherever the old value is."""
     (config / "config.yaml").write_text(
         "sliding_window:\n  size: 3\nsliding_window_size: 5\n", encoding="utf-8"
     )
@@ -103,14 +103,14 @@ def test_the_whole_name_wins_over_the_table(config: Path) -> None:
         ("- a\n- b", "holds no settings"),
     ],
 )
-def test_bad_files_are_refused_with_the_name_of_the_setting(config: Path, text: str, said: str) -> None:
-    """Never ignored, never half taken over."""
+def test_invalid_files_are_refused_with_the_name_of_the_setting(config: Path, text: str, said: str) -> None:
+    """Never ignored, never applied in part."""
     (config / "config.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInput, match=said.replace(".", r"\.")):
         load()
 
 
-def test_names_for_people_and_for_programs() -> None:
+def test_setting_names_convert_both_ways() -> None:
     """Both directions."""
     assert format_setting_name("sliding_window_call_retries") == "sliding_window.call_retries"
     assert flat("sliding_window.call_retries") == "sliding_window_call_retries"

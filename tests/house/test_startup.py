@@ -1,4 +1,4 @@
-"""Starting is quick because nothing heavy is loaded before it is needed."""
+"""Startup is quick because nothing heavy is loaded before it is needed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert heavy_after("import backscroll") == []
 
 
-def test_asking_for_help_loads_nothing_heavy() -> None:
+def test_help_loads_nothing_heavy() -> None:
     if not (tree.PACKAGE / "surfaces" / "cli" / "main.py").exists():
         pytest.skip("there is no command line yet")
     ask = """
@@ -73,8 +73,8 @@ except SystemExit as end:
     assert heavy_after(ask, [*HEAVY, *BESIDE_HELP]) == []
 
 
-def test_a_chat_is_ready_before_a_model_is_loaded() -> None:
-    """The store is open, the agent made and the input line loaded: nothing is that the first answer needs, nor what draws it."""
+def test_chat_is_ready_before_a_model_is_loaded() -> None:
+    """Store, agent and input line are ready; what the first answer needs is not loaded yet."""
     ready = """
 import backscroll, backscroll.surfaces.chat.app, backscroll.surfaces.chat.input.line, os, pathlib, tempfile
 from backscroll.agent.agent import Agent
@@ -90,8 +90,8 @@ with backscroll.open(folder / "store.db") as store:
     assert heavy_after(ready, [*MODELS, *BESIDE_CHAT]) == []
 
 
-def test_a_prompt_that_asks_for_nothing_loads_no_arrays() -> None:
-    """What is shown already, or asks for nothing of the past, is not looked up."""
+def test_prompt_without_recall_loads_no_arrays() -> None:
+    """No lookup if the text is already shown or does not refer to the past."""
     build = """
 import backscroll, pathlib, tempfile
 with backscroll.open(pathlib.Path(tempfile.mkdtemp()) / "store.db", background=False) as store:
@@ -104,7 +104,7 @@ with backscroll.open(pathlib.Path(tempfile.mkdtemp()) / "store.db", background=F
     assert heavy_after(build, MODELS) == []
 
 
-def test_the_memory_is_offered_before_a_model_is_loaded() -> None:
+def test_memory_tools_are_offered_before_a_model_is_loaded() -> None:
     """MCP tools and their schemas need neither a service nor arrays."""
     offered = """
 import backscroll, pathlib, tempfile
@@ -126,8 +126,8 @@ assert b'"inputSchema"' in answers[2]
     assert heavy_after(offered, [*HEAVY, *BESIDE_TOOLS]) == []
 
 
-def test_garbage_is_collected_again_once_a_store_is_open() -> None:
-    """The collector rests while the program loads, and not a moment longer."""
+def test_garbage_collection_resumes_once_a_store_is_open() -> None:
+    """It is off while the program loads, and no longer."""
     opened = """
 import gc, pathlib, tempfile
 from backscroll.surfaces.cli.session import CliSession

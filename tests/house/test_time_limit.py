@@ -1,4 +1,4 @@
-"""What hangs ends with the stacks of all threads: a test, a process of tests, the run; and nothing is left behind."""
+"""Hanging tests, processes and runs end with the stacks of all threads, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -67,9 +67,7 @@ def run_tests(
     [("lock.acquire()", ()), ("os.read(os.pipe()[0], 1)", ()), ("os.waitpid(sleeper(), 0)", ("-n", "1"))],
     ids=["lock", "pipe", "process"],
 )
-def test_a_test_that_waits_for_ever_fails_where_it_waits(
-    tmp_path: Path, waits: str, options: tuple[str, ...]
-) -> None:
+def test_waiting_test_fails_at_its_time_limit(tmp_path: Path, waits: str, options: tuple[str, ...]) -> None:
     """And the tests after it run."""
     code = f"""
         import os, subprocess, sys, threading
@@ -94,8 +92,8 @@ def test_a_test_that_waits_for_ever_fails_where_it_waits(
     assert ("left running by a test, killed" in done.stderr) == ("sleeper" in waits)
 
 
-def test_a_test_that_cannot_be_interrupted_ends_its_process(tmp_path: Path) -> None:
-    """It is named as the one that failed, and the others run in a new process."""
+def test_uninterruptible_test_ends_its_process(tmp_path: Path) -> None:
+    """It is reported as the failure; the others run in a new process."""
     code = """
         import signal, time
 
@@ -113,8 +111,8 @@ def test_a_test_that_cannot_be_interrupted_ends_its_process(tmp_path: Path) -> N
     assert "in test_hangs" in done.stderr
 
 
-def test_a_process_that_does_not_end_after_its_tests_is_ended(tmp_path: Path) -> None:
-    """A thread that a test left running would be waited for at the end of Python."""
+def test_process_that_outlives_its_tests_is_killed(tmp_path: Path) -> None:
+    """Python would otherwise wait for a thread that a test left running."""
     code = """
         import threading
 
@@ -128,8 +126,8 @@ def test_a_process_that_does_not_end_after_its_tests_is_ended(tmp_path: Path) ->
     assert "in _shutdown" in done.stderr
 
 
-def test_a_run_of_which_nothing_is_heard_ends(tmp_path: Path) -> None:
-    """Whatever the reason: here no limit holds for the test itself."""
+def test_silent_run_is_ended(tmp_path: Path) -> None:
+    """Whatever the reason: here no limit applies to the test itself."""
     code = """
         import time
 
@@ -141,8 +139,8 @@ def test_a_run_of_which_nothing_is_heard_ends(tmp_path: Path) -> None:
     assert "no test process has reported anything for 5 seconds" in done.stdout
 
 
-def test_a_test_in_time_is_left_alone() -> None:
-    """The handler of before is back afterwards."""
+def test_test_within_its_limit_is_left_alone() -> None:
+    """The previous signal handler is restored."""
     before = signal.getsignal(signal.SIGALRM)
     with time_limit.limit_test("quick", 30.0):
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0

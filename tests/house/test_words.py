@@ -1,4 +1,4 @@
-"""Words that the style sheet replaces do not come back: a ceiling per room, which may only fall."""
+"""Words that the style sheet replaces do not return: a ceiling per room, which may only fall."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def count_flagged() -> Counter[str]:
     return counts
 
 
-def test_flagged_words_only_become_fewer() -> None:
+def test_flagged_words_only_decrease() -> None:
     """No room has more flagged words than its ceiling."""
     risen = {room: n for room, n in count_flagged().items() if n > CEILINGS.get(room, 0)}
     assert risen == {}
@@ -50,5 +50,5 @@ def test_flagged_words_are_found(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["it is no longer set", "recommended", "amend the commit"])
 def test_ordinary_words_are_not_flagged(text: str) -> None:
-    """Words that merely look alike pass."""
+    """Words that merely look similar pass."""
     assert not FLAGGED.search(text)

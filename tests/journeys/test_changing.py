@@ -1,4 +1,4 @@
-"""Journeys of somebody who changes a conversation, and changes their mind."""
+"""Journeys of a user who edits a conversation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def texts(cli: Cli, name: str) -> list[str]:
     return [m["text"] for m in cli.ok("show", name, "--json").json]
 
 
-def test_new_and_append_for_scripts(cli: Cli) -> None:
-    """What is printed is an id and nothing else; words come from an argument or from standard input, whole."""
+def test_new_and_append_serve_scripts(cli: Cli) -> None:
+    """Only an id is printed; text comes from an argument or from standard input, whole."""
     name = cli.ok(
         "new", "发布说明", "--project", "site", "--kind", "agent", "--tag", "a", "--tag", "b"
     ).out.strip()
@@ -39,8 +39,8 @@ def test_new_and_append_for_scripts(cli: Cli) -> None:
     )
 
 
-def test_edit_history(cli: Cli) -> None:
-    """An edit adds a revision; the history, the difference and the way back are there."""
+def test_edit_adds_a_revision(cli: Cli) -> None:
+    """The history, the diff and the restore are available."""
     name = cli.conversation("first words", "answer")
     assert "undo" in cli.ok("edit", name, "1", "second words").out
     cli.ok("edit", name, "#1", "-", text="third words\n")
@@ -59,8 +59,8 @@ def test_edit_history(cli: Cli) -> None:
     assert cli.ok("edit", name, "1", "third words").out.strip() == "Nothing to change."
 
 
-def test_edit_in_an_editor(cli: Cli) -> None:
-    """Without words the editor opens on the present ones; leaving them alone changes nothing."""
+def test_edit_opens_an_editor(cli: Cli) -> None:
+    """Without text the editor opens on the current text; leaving it unchanged changes nothing."""
     name = cli.conversation("hello world", "answer")
     editor = cli.folder / "editor.py"
     editor.write_text(
@@ -77,8 +77,8 @@ def test_edit_in_an_editor(cli: Cli) -> None:
     assert len(cli.ok("revisions", name, "1", "--json").json) == 2
 
 
-def test_somebody_else_was_quicker(cli: Cli) -> None:
-    """With --seen, words are never written over a change in between, and are not lost either."""
+def test_edit_reports_a_conflict(cli: Cli) -> None:
+    """With --seen a change made in between is never overwritten, and the new text is not lost."""
     name = cli.conversation("old", "answer")
     seen = cli.ok("show", name, "--json").json[0]["revision"]
     cli.ok("edit", name, "1", "theirs", "--actor", "user:bob")
@@ -90,8 +90,8 @@ def test_somebody_else_was_quicker(cli: Cli) -> None:
     assert str(kept[0]) in refused.err
 
 
-def test_answers_and_their_choice(cli: Cli) -> None:
-    """Another answer becomes the live one unless told otherwise; any of them can be chosen again."""
+def test_alternatives_can_be_added_and_selected(cli: Cli) -> None:
+    """Another answer becomes live by default; any can be selected again."""
     name = cli.conversation("question", "first answer")
     cli.ok("regenerate", name, "2", "second answer")
     aside = cli.ok("regenerate", name, "2", "third answer", "--aside", "--json").json
@@ -113,7 +113,7 @@ def test_answers_and_their_choice(cli: Cli) -> None:
 
 
 def test_delete_restore_undo_redo(cli: Cli) -> None:
-    """Several messages go in one stroke and come back in one."""
+    """Several messages are deleted in one stroke and restored in one."""
     name = cli.conversation("one", "two", "three", "four")
     deleted = cli.ok("delete", name, "2:3", "--json").json
     assert deleted["changed"] == 2
@@ -130,8 +130,8 @@ def test_delete_restore_undo_redo(cli: Cli) -> None:
     assert "Nothing to change" in cli.ok("restore", name, deleted["messages"][0]).out
 
 
-def test_undo_is_ones_own(cli: Cli) -> None:
-    """Nobody takes back what somebody else did."""
+def test_undo_covers_only_own_changes(cli: Cli) -> None:
+    """It never reverts what another actor did."""
     name = cli.conversation("one")
     cli.ok("edit", name, "1", "bob's", "--actor", "user:bob")
     refused = cli("undo", name, "--actor", "user:ann")
@@ -140,7 +140,7 @@ def test_undo_is_ones_own(cli: Cli) -> None:
     assert texts(cli, name) == ["one"]
 
 
-def test_flags(cli: Cli) -> None:
+def test_hide_and_pin_can_be_set_and_cleared(cli: Cli) -> None:
     """Hidden and pinned, on and off."""
     name = cli.conversation("one", "two")
     for on, off, key in (("hide", "unhide", "hidden"), ("pin", "unpin", "pinned")):
@@ -151,8 +151,8 @@ def test_flags(cli: Cli) -> None:
         assert [m[key] for m in cli.ok("show", name, "--json").json] == [False, True]
 
 
-def test_insert_and_move(cli: Cli) -> None:
-    """Messages can stand between others, and be put elsewhere."""
+def test_messages_can_be_inserted_and_moved(cli: Cli) -> None:
+    """Before or after any other."""
     name = cli.conversation("one", "two")
     cli.ok("insert", name, "system", "between", "--after", "1")
     cli.ok("insert", name, "system", "before all", "--before", "1")
@@ -166,8 +166,8 @@ def test_insert_and_move(cli: Cli) -> None:
     assert cli("insert", name, "user", "x", "--after", "1", "--before", "1").code == 2
 
 
-def test_titles_tags_and_forks(cli: Cli) -> None:
-    """A thread is renamed, tagged, and goes on elsewhere without being touched."""
+def test_thread_can_be_titled_tagged_and_forked(cli: Cli) -> None:
+    """A fork leaves the original unchanged."""
     name = cli.conversation("one", "two", "three")
     assert cli.ok("rename", name, "新标题", "--json").json["title"] == "新标题"
     assert cli.ok("tag", name, "a", "#b", "--json").json["tags"] == ["a", "b"]
@@ -181,8 +181,8 @@ def test_titles_tags_and_forks(cli: Cli) -> None:
     assert cli.ok("fork", name, "--json").json["messages"] == 3
 
 
-def test_moments_compared(cli: Cli) -> None:
-    """What happened between two events, message by message."""
+def test_diff_compares_two_events(cli: Cli) -> None:
+    """What changed between them, message by message."""
     name = cli.conversation("one", "two", "three")
     before = str(cli.ok("threads", "--json").json[0]["events"])
     cli.ok("edit", name, "1", "uno")
@@ -201,8 +201,8 @@ def test_moments_compared(cli: Cli) -> None:
     assert "No difference" in cli.ok("diff", name, "--from", before, "--to", before).out
 
 
-def test_tool_calls_survive_an_edit(stocked: Cli) -> None:
-    """Editing the words of a reply leaves its tool calls alone."""
+def test_edit_keeps_tool_calls(stocked: Cli) -> None:
+    """When the text of a reply is edited."""
     agent = stocked.ok("threads", "--kind", "agent", "--json").json[0]["id"]
     before = stocked.ok("show", agent, "--range", "2", "--json").json[0]
     after = stocked.ok("edit", agent, "2", "Let me see.", "--json").json
@@ -210,8 +210,8 @@ def test_tool_calls_survive_an_edit(stocked: Cli) -> None:
     assert [p for p in after["parts"] if p["t"] == "call"] == [p for p in before["parts"] if p["t"] == "call"]
 
 
-def test_sync_with_another_program(cli: Cli, tmp_path: Path) -> None:
-    """A list of messages is compared, told apart, and carried out; a second time there is nothing to do."""
+def test_sync_applies_differences_of_another_program(cli: Cli, tmp_path: Path) -> None:
+    """The list is compared, shown and applied; a second sync finds nothing to do."""
     name = cli.conversation("hello", "hi there", "how are you", "fine")
     theirs = [
         {"role": "user", "content": "hello"},
@@ -236,8 +236,8 @@ def test_sync_with_another_program(cli: Cli, tmp_path: Path) -> None:
     assert gone["counts"].get("deleted") == 1
 
 
-def test_sync_of_a_prompt(cli: Cli) -> None:
-    """What was sent to a model may lack the beginning and have blocks put in: neither changes the history."""
+def test_sync_of_a_prompt_keeps_the_history(cli: Cli) -> None:
+    """A sent prompt may lack the beginning and contain inserted blocks: neither changes the history."""
     name = cli.conversation("one", "two", "three", "four")
     prompt = [
         {"role": "system", "content": "You are a helpful assistant with a long system prompt."},
@@ -250,7 +250,7 @@ def test_sync_of_a_prompt(cli: Cli) -> None:
     assert texts(cli, name) == ["one", "two", "three", "four"]
 
 
-def test_forgetting(cli: Cli) -> None:
+def test_forget_asks_erases_and_reports_what_it_cannot_reach(cli: Cli) -> None:
     """Erasure asks first, is complete, and says what it cannot reach."""
     name = cli.conversation("the secret is xyzzy", "noted", "bye")
     refused = cli("forget", name, "1")
@@ -270,8 +270,8 @@ def test_forgetting(cli: Cli) -> None:
     assert "was forgotten" in cli.ok("show", name).out
 
 
-def test_forgetting_asks_at_a_terminal(cli: Cli) -> None:
-    """At a terminal what would go is shown; no is what a bare return means."""
+def test_forget_asks_at_a_terminal(cli: Cli) -> None:
+    """The terminal shows what would be erased; Enter means no."""
     import pty
 
     name = cli.conversation("keep me or not")

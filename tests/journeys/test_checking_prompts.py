@@ -1,4 +1,4 @@
-"""Journeys of somebody whose prompt was refused: what is wrong with it, and a version that is right."""
+"""Journeys of a user whose prompt was refused: the flaws, and a fixed version."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BROKEN = {
 }
 
 
-def test_flaws_are_named_and_mended(cli: Cli) -> None:
-    """The rule, the place and the advice are printed; the mended file passes; no store is made."""
+def test_check_names_and_fixes_flaws(cli: Cli) -> None:
+    """The rule, the place and the advice are printed; the fixed file passes; no store is created."""
     path = cli.folder / "request.json"
     path.write_text(json.dumps(BROKEN), encoding="utf-8")
     done = cli("check", path)
@@ -36,8 +36,8 @@ def test_flaws_are_named_and_mended(cli: Cli) -> None:
     assert not cli.store.exists()
 
 
-def test_for_programs(cli: Cli) -> None:
-    """JSON with everything, prompts from standard input, the mended one on standard output."""
+def test_check_serves_programs(cli: Cli) -> None:
+    """JSON with everything, prompts from standard input, the fixed prompt on standard output."""
     done = cli("check", "-", "--json", text=json.dumps(BROKEN))
     assert done.code == 1
     flaw = done.json["prompts"][0]["flaws"][0]
@@ -51,8 +51,8 @@ def test_for_programs(cli: Cli) -> None:
     assert told["changes"][0]["did"]
 
 
-def test_in_chinese(cli: Cli) -> None:
-    """Rules, places and advice in Chinese; nothing of it is left in English."""
+def test_check_speaks_chinese(cli: Cli) -> None:
+    """Rules, places and advice, without English remains."""
     done = cli("check", "-", "--lang", "zh", text=json.dumps(BROKEN))
     assert "每个调用恰好有一个结果" in done.out
     assert "调用没有结果" in done.out
@@ -60,8 +60,8 @@ def test_in_chinese(cli: Cli) -> None:
     assert "有效" in cli.ok("check", "-", "--lang", "zh", text='[{"role": "user", "content": "好"}]').out
 
 
-def test_several_prompts_and_another_wire(cli: Cli) -> None:
-    """Each line of a file of requests is judged by itself; the wire can be named."""
+def test_check_reads_several_prompts_and_another_wire(cli: Cli) -> None:
+    """Each line of a file of requests is checked by itself; the wire can be named."""
     lines = json.dumps(BROKEN) + "\n" + json.dumps({"input": "hi"}) + "\n"
     done = cli("check", "-", "--json", text=lines)
     assert [len(p["flaws"]) for p in done.json["prompts"]] == [1, 0]
@@ -74,8 +74,8 @@ def test_several_prompts_and_another_wire(cli: Cli) -> None:
     assert [flaw["rule"] for flaw in named["prompts"][0]["flaws"]] == ["A4"]
 
 
-def test_bad_input(cli: Cli) -> None:
-    """Files that hold no prompt, unknown wires, places that cannot be written: an error with a hint."""
+def test_check_refuses_bad_input(cli: Cli) -> None:
+    """Files without a prompt, unknown wires, unwritable paths: an error with a hint."""
     assert cli("check", "absent.json").code == 4
     assert cli("check", "-", text="").code == 3
     assert cli("check", "-", text="Dear diary").code == 3

@@ -1,4 +1,4 @@
-"""Journeys of somebody who wants to know what it costs."""
+"""Journeys of a user who looks at costs."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def spent(cli: Cli) -> Cli:
     return cli
 
 
-def test_before_anything_was_spent(cli: Cli) -> None:
-    """Without a store, and without calls, it says so; it makes no store."""
+def test_cost_before_any_call(cli: Cli) -> None:
+    """Says so without a store and without calls; creates no store."""
     assert "No model calls yet" in cli.ok("cost").out
     assert cli.ok("cost", "--json").json["total"]["calls"] == 0
     assert not cli.store.exists()
@@ -61,7 +61,7 @@ def test_before_anything_was_spent(cli: Cli) -> None:
     assert "No matching model calls" in cli.ok("cost", "last").out
 
 
-def test_by_model_with_bars_and_the_unpriced_said(spent: Cli) -> None:
+def test_cost_by_model_has_bars_and_names_unpriced_calls(spent: Cli) -> None:
     """The dearest first; a call without a price has a question mark and is named below."""
     shown = spent.ok("cost", COLUMNS="80").out
     lines = shown.splitlines()
@@ -87,7 +87,7 @@ def test_every_table_fits_into_80_columns(spent: Cli, by: str, language: str) ->
     assert [line for line in shown.splitlines() if width(line) > 80] == []
 
 
-def test_days_without_calls_are_in_the_picture(spent: Cli) -> None:
+def test_days_without_calls_are_shown(spent: Cli) -> None:
     """A gap in the calendar is seen as one."""
     lines = spent.ok("cost", "--by", "day").out.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == [
@@ -98,8 +98,8 @@ def test_days_without_calls_are_in_the_picture(spent: Cli) -> None:
     ]
 
 
-def test_a_call_without_an_answer_is_told_as_such(spent: Cli) -> None:
-    """It is in the sum for the most that it can cost, and said to be so in both languages."""
+def test_call_without_an_answer_is_reported(spent: Cli) -> None:
+    """The total includes its maximum cost, and both languages say so."""
     with backscroll.open(spent.store) as engine:
         record_asked(engine, model="gpt-5", counted=1234, reserve=1000)
     shown = " ".join(spent.ok("cost").out.split())
@@ -113,15 +113,15 @@ def test_a_call_without_an_answer_is_told_as_such(spent: Cli) -> None:
     assert (total["unanswered"], total["unanswered_tokens"], total["unanswered_usd"]) == (1, 1234, 0.0115425)
 
 
-def test_in_chinese(spent: Cli) -> None:
+def test_cost_in_chinese(spent: Cli) -> None:
     shown = spent.ok("cost", "--by", "purpose", "--lang", "zh").out
     assert "用途" in shown
     assert "回答" in shown
     assert "有 1 次调用没有价格" in shown
 
 
-def test_of_one_thread(spent: Cli) -> None:
-    """For one thread the purposes are shown, and only its calls."""
+def test_cost_of_one_thread(spent: Cli) -> None:
+    """Shows the purposes, and only the calls of the thread."""
     shown = spent.ok("cost", "last").out
     assert "2 calls" in shown
     assert "a-model-of-my-own" not in shown
@@ -129,15 +129,15 @@ def test_of_one_thread(spent: Cli) -> None:
     assert "修复潮汐表的时区问题" in spent.ok("cost", "--by", "thread").out
 
 
-def test_between_two_times(spent: Cli) -> None:
+def test_cost_between_two_times(spent: Cli) -> None:
     found = spent.ok("cost", "--since", "2026-11-02", "--until", "2026-11-04", "--json").json
     assert found["total"]["calls"] == 2
     assert spent.ok("cost", "--until", "2026-11-01", "--json").json["total"]["calls"] == 1
     assert "No matching model calls" in spent.ok("cost", "--until", "2020-01-01").out
 
 
-def test_as_json(spent: Cli) -> None:
-    """All figures, exact; a price that nobody knows is null."""
+def test_cost_as_json(spent: Cli) -> None:
+    """All figures, exact; an unknown price is null."""
     found = spent.ok("cost", "--json", BACKSCROLL_DAY_LIMIT="2.5").json
     groups = {g["model"]: g for g in found["groups"]}
     assert groups["gpt-5"] == {
@@ -160,8 +160,8 @@ def test_as_json(spent: Cli) -> None:
     assert found["limits"] == [{"scope": "day", "usd": 2.5, "spent_usd": 0.0, "left_usd": 2.5, "unpriced": 0}]
 
 
-def test_corrected_estimates_are_told(spent: Cli) -> None:
-    """Somebody who wonders why a budget shrank finds the reason here."""
+def test_corrected_estimates_are_reported(spent: Cli) -> None:
+    """They explain why a budget shrank."""
     with backscroll.open(spent.store) as engine:
         usage = {"input_tokens": 13_000, "output_tokens": 5}
         record_call(engine, model="claude-opus-4-5", usage=usage, purpose="answer", counted=10_000)
@@ -169,7 +169,7 @@ def test_corrected_estimates_are_told(spent: Cli) -> None:
     assert spent.ok("cost", "--json").json["corrections"] == {"claude-opus-4-5": {"ratio": 1.3, "calls": 1}}
 
 
-def test_limits_are_shown_with_what_is_left(spent: Cli) -> None:
+def test_limits_are_shown_with_the_remainder(spent: Cli) -> None:
     shown = spent.ok("cost", "last", BACKSCROLL_THREAD_LIMIT="0.2", BACKSCROLL_DAY_LIMIT="5").out
     assert "of $0.20" in shown
     assert "today's limit" in shown
@@ -177,8 +177,8 @@ def test_limits_are_shown_with_what_is_left(spent: Cli) -> None:
     assert "$0.00 left" in over
 
 
-def test_what_cannot_be_understood(spent: Cli, tmp_path: Path) -> None:
-    """Bad options, an unknown thread and a broken price table are told with what to do."""
+def test_cost_refuses_bad_input(spent: Cli, tmp_path: Path) -> None:
+    """Bad options, an unknown thread and a broken price table: an error with a hint."""
     assert spent("cost", "--by", "colour").code == 2
     assert spent("cost", "--since", "soon").code == 2
     assert spent("cost", "ffff").code == 4

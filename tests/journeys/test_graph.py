@@ -1,4 +1,4 @@
-"""Journeys of somebody who looks at the graph of a conversation, corrects it, describes its world and takes it elsewhere."""
+"""Journeys of a user who views a graph, corrects it, describes its world and exports it."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def number(cli: Cli, thread: str, words: str) -> str:
 # -- looking -----------------------------------------------------------------------------------------------------
 
 
-def test_a_first_look(cli: Cli) -> None:
-    """An empty graph says what to do; after a flush there are nodes, each with all about it."""
+def test_graph_overview(cli: Cli) -> None:
+    """An empty graph says what to do; after a flush it lists the nodes, each with its facts."""
     thread = told(cli, TALE[:1])
     empty = cli.ok("graph", "show", thread).out
     assert "graph flush" in empty
@@ -83,8 +83,8 @@ def test_a_first_look(cli: Cli) -> None:
     assert re.search(r"Ellie +lives in +Silverwood", cli.ok("graph", "show", thread, "Silverwood").out)
 
 
-def test_why_history_and_earlier_moments(cli: Cli, tale: str) -> None:
-    """Every fact has its sentence, who said it and where; what was true before is still known."""
+def test_graph_why_history_and_past(cli: Cli, tale: str) -> None:
+    """Every fact has its sentence, speaker and place; past facts stay available."""
     why = cli.ok("graph", "why", tale, "Ellie", "lives in").out
     assert "lives in: Brackwater" in why
     assert "turn 3, assistant: “Ellie moved to Brackwater.”" in why
@@ -101,7 +101,7 @@ def test_why_history_and_earlier_moments(cli: Cli, tale: str) -> None:
     assert "No facts about that" in cli.ok("graph", "why", tale, "Ellie", "shoe size").out
 
 
-def test_turns_and_their_states(cli: Cli) -> None:
+def test_turns_are_listed_with_their_states(cli: Cli) -> None:
     """Waiting, processed, settled, outdated; the window and its target are marked."""
     thread = told(cli, (*TALE, ("And then?", "Nothing.")))
     cli.ok("graph", "show", thread)
@@ -117,8 +117,8 @@ def test_turns_and_their_states(cli: Cli) -> None:
     assert home(cli, thread) == ["dunmere"]
 
 
-def test_the_graph_follows_the_history(cli: Cli, tale: str) -> None:
-    """An edit changes it, a deletion brings the old fact back, undo and another swipe do what they say."""
+def test_graph_follows_the_history(cli: Cli, tale: str) -> None:
+    """An edit changes it, a deletion restores the old fact, undo and another alternative apply."""
     message = number(cli, tale, TALE[2][1])
     cli.ok("edit", tale, message, "Ellie moved to Dunmere.")
     assert home(cli, tale) == ["dunmere"]
@@ -135,8 +135,8 @@ def test_the_graph_follows_the_history(cli: Cli, tale: str) -> None:
     assert "age: 40" in cli.ok("graph", "why", tale, "Toran", "age").out
 
 
-def test_lists_of_a_large_graph_are_cut(cli: Cli) -> None:
-    """`-n` says how many, the rest is counted, 0 shows all."""
+def test_long_lists_are_cut(cli: Cli) -> None:
+    """`-n` limits them, the rest is counted, 0 shows all."""
     names = [
         f"{a}{b}" for a in ("Ald", "Bren", "Cor", "Dun", "El", "Fen") for b in ("ric", "win", "mar", "dan")
     ]
@@ -155,8 +155,8 @@ def test_lists_of_a_large_graph_are_cut(cli: Cli) -> None:
 # -- changing ----------------------------------------------------------------------------------------------------
 
 
-def test_every_kind_of_change(cli: Cli, tale: str) -> None:
-    """Each says what it did, in names; the list has them all with their numbers; lift and undo take them back."""
+def test_every_kind_of_override_can_be_made(cli: Cli, tale: str) -> None:
+    """Each reports what it did, by name; the list numbers them all; lift and undo revert them."""
     assert (
         "Ellie: lives in = Silver Inn"
         in cli.ok("graph", "set", tale, "Ellie", "lives in", "--to", "Silver Inn").out
@@ -188,8 +188,8 @@ def test_every_kind_of_change(cli: Cli, tale: str) -> None:
     assert "is now called Silver Wood" in table
 
 
-def test_the_person_s_word_stands_over_the_text(cli: Cli, tale: str) -> None:
-    """After a change, what the text says is shown beside it, and asked about."""
+def test_override_wins_over_the_text(cli: Cli, tale: str) -> None:
+    """After an override the text's value is shown beside it, and a question is raised."""
     cli.ok("graph", "set", tale, "Ellie", "lives_in", "--to", "Silver Inn")
     cli.ok("append", tale, "user", "And now?")
     cli.ok("append", tale, "assistant", "Ellie lives in Greywick.")
@@ -204,8 +204,8 @@ def test_the_person_s_word_stands_over_the_text(cli: Cli, tale: str) -> None:
     assert "`graph set`" in cli.ok("graph", "questions", tale).out + cli.ok("graph", "questions", tale).err
 
 
-def test_names_are_offered_by_the_shell(cli: Cli, tale: str) -> None:
-    """Nodes of the thread, and what is known of a node."""
+def test_shell_completes_graph_names(cli: Cli, tale: str) -> None:
+    """Nodes of the thread, and the facts of a node."""
     words = f"backscroll graph show {tale[:8]} El"
     offered = cli("", COMP_WORDS=words, COMP_CWORD="4", _BACKSCROLL_COMPLETE="bash_complete").out
     assert "Ellie" in offered
@@ -218,8 +218,8 @@ def test_names_are_offered_by_the_shell(cli: Cli, tale: str) -> None:
 # -- the world ---------------------------------------------------------------------------------------------------
 
 
-def test_a_lorebook_makes_ellie_complete(cli: Cli, tmp_path: Path) -> None:
-    """From a file of SillyTavern; what is inferred is marked and explained, dropped, brought back."""
+def test_lorebook_completes_a_node(cli: Cli, tmp_path: Path) -> None:
+    """From a SillyTavern file; inferred facts are marked and explained, can be dropped and restored."""
     thread = told(cli, (("Who is there?", "Ellie is a forest elf."),))
     cli.ok("graph", "flush", thread)
     book = tmp_path / "elves.json"
@@ -254,8 +254,8 @@ def test_a_lorebook_makes_ellie_complete(cli: Cli, tmp_path: Path) -> None:
 # -- elsewhere ---------------------------------------------------------------------------------------------------
 
 
-def test_exports_are_what_they_claim(cli: Cli, tale: str, tmp_path: Path) -> None:
-    """JSON, GraphML, Mermaid, a lorebook that comes back as a world, and a page that loads nothing."""
+def test_exports_are_valid(cli: Cli, tale: str, tmp_path: Path) -> None:
+    """JSON, GraphML, Mermaid, a lorebook that reads back as a world, and a page that loads nothing."""
     exported = {}
     for shape in ("json", "graphml", "mermaid", "lorebook", "html"):
         file = tmp_path / f"graph.{shape}"
@@ -283,8 +283,8 @@ def test_exports_are_what_they_claim(cli: Cli, tale: str, tmp_path: Path) -> Non
     assert "40" in cli.ok("graph", "show", other, "Toran").out
 
 
-def test_everything_has_a_shape_for_programs(cli: Cli, tale: str) -> None:
-    """Every command prints one JSON document with `--json`."""
+def test_every_graph_command_prints_json(cli: Cli, tale: str) -> None:
+    """One JSON document with `--json`."""
     cli.ok("graph", "set", tale, "Ellie", "mood", "glad", "--json")
     for words in (
         ("show", tale),
@@ -310,8 +310,8 @@ def test_everything_has_a_shape_for_programs(cli: Cli, tale: str) -> None:
 # -- what goes wrong ---------------------------------------------------------------------------------------------
 
 
-def test_bad_input_is_refused_with_a_way_on(cli: Cli, tale: str, tmp_path: Path) -> None:
-    """Unknown names, types, turns, numbers and files, each with its exit code, and nothing written."""
+def test_bad_input_is_refused_with_a_hint(cli: Cli, tale: str, tmp_path: Path) -> None:
+    """Unknown names, types, turns, numbers and files, each with its exit code; nothing is written."""
     events = cli.ok("log", tale, "--json").out
     empty, binary = tmp_path / "empty.json", tmp_path / "binary.json"
     empty.write_text("{}", encoding="utf-8")
@@ -347,8 +347,8 @@ def test_bad_input_is_refused_with_a_way_on(cli: Cli, tale: str, tmp_path: Path)
     assert cli.ok("log", tale, "--json").out == events
 
 
-def test_odd_words_do_no_harm(cli: Cli, tale: str) -> None:
-    """Control characters, marks of direction, markup and very long names neither break a table nor a page."""
+def test_hostile_text_is_harmless(cli: Cli, tale: str) -> None:
+    """Control characters, direction marks, markup and very long names break neither a table nor a page."""
     name = "Ro\x1b[31mbo\u202etron <script>alert(1)</script> " + "x" * 300
     cli.ok("graph", "add", tale, name, "--type", "thing", "--set", "mood=*|`")
     assert "\x1b" not in cli.ok("graph", "show", tale).out
@@ -361,7 +361,7 @@ def test_odd_words_do_no_harm(cli: Cli, tale: str) -> None:
 # -- Chinese -----------------------------------------------------------------------------------------------------
 
 
-def test_the_same_in_chinese(cli: Cli, tmp_path: Path) -> None:
+def test_graph_commands_speak_chinese(cli: Cli, tmp_path: Path) -> None:
     """Commands, states, facts, changes and errors; predicates and types by their Chinese names."""
     thread = told(cli, TALE_ZH)
     speaking = {"BACKSCROLL_LANGUAGE": "zh"}

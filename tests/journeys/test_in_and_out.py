@@ -1,4 +1,4 @@
-"""Journeys of conversations that come in and go out, and of files that are not what they should be."""
+"""Journeys of import and export, and of invalid files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROLEPLAY = SAMPLES / "roleplay-zh.jsonl"
 REAL = tree.ROOT.parent / "shared" / "data" / "transcripts"
 
 
-def test_import_says_what_came_in(cli: Cli) -> None:
+def test_import_reports_what_was_imported(cli: Cli) -> None:
     """A table for people, reports for programs, and nothing twice."""
     first = cli.ok("import", AGENT, ROLEPLAY)
     assert "claude-code" in first.out
@@ -30,8 +30,8 @@ def test_import_says_what_came_in(cli: Cli) -> None:
     assert len(cli.ok("threads", "--json").json) == 2
 
 
-def test_a_dry_run_changes_nothing(cli: Cli) -> None:
-    """What would come in is counted, and stays outside."""
+def test_dry_run_changes_nothing(cli: Cli) -> None:
+    """It counts what would be imported."""
     planned = cli.ok("import", ROLEPLAY, "--dry-run", "--json").json
     assert planned["dry_run"]
     assert planned["reports"][0]["counts"]["added"] == 14
@@ -42,8 +42,8 @@ def test_a_dry_run_changes_nothing(cli: Cli) -> None:
     assert len(cli.ok("threads", "--json").json) == 1
 
 
-def test_a_file_that_grew(cli: Cli, tmp_path: Path) -> None:
-    """Importing a grown file brings in its new messages; what was changed here stays so."""
+def test_import_of_a_grown_file_adds_new_messages(cli: Cli, tmp_path: Path) -> None:
+    """Changes made here stay."""
     file = tmp_path / "chat.jsonl"
     lines = ROLEPLAY.read_text(encoding="utf-8").splitlines(keepends=True)
     file.write_text("".join(lines[:8]), encoding="utf-8")
@@ -56,8 +56,8 @@ def test_a_file_that_grew(cli: Cli, tmp_path: Path) -> None:
     assert cli.ok("show", name, "--json").json[1]["text"] == "changed here"
 
 
-def test_folders(cli: Cli, tmp_path: Path) -> None:
-    """Conversations below a folder are found; what is none is named and left alone."""
+def test_import_finds_conversations_in_folders(cli: Cli, tmp_path: Path) -> None:
+    """Other files are named and left alone."""
     inside = tmp_path / "chats" / "deep"
     inside.mkdir(parents=True)
     shutil.copy(AGENT, inside)
@@ -71,8 +71,8 @@ def test_folders(cli: Cli, tmp_path: Path) -> None:
     assert cli("import", empty).code == 3
 
 
-def test_damaged_lines_are_named_and_the_rest_goes_in(cli: Cli, tmp_path: Path) -> None:
-    """A truncated line costs that line, with its number, in the language of the user."""
+def test_damaged_lines_are_named_and_the_rest_is_imported(cli: Cli, tmp_path: Path) -> None:
+    """A truncated line costs that line, with its number, in the user's language."""
     lines = ROLEPLAY.read_text(encoding="utf-8").splitlines()
     lines[4] = lines[4][: len(lines[4]) // 2]
     file = tmp_path / "damaged.jsonl"
@@ -86,8 +86,8 @@ def test_damaged_lines_are_named_and_the_rest_goes_in(cli: Cli, tmp_path: Path) 
     assert [p["line"] for p in problems] == [5]
 
 
-def test_secrets_are_pointed_out_masked(cli: Cli, tmp_path: Path) -> None:
-    """A key in a conversation is mentioned by its first letters only."""
+def test_secrets_are_reported_masked(cli: Cli, tmp_path: Path) -> None:
+    """Only the first letters of a key are shown."""
     key = "sk-ant-api03-" + "Ab3xK9" * 10
     message = {"role": "user", "content": f"my key is {key}"}
     file = tmp_path / "chat.json"
@@ -109,8 +109,8 @@ BAD: dict[str, tuple[bytes, int]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_conversation_is_refused(cli: Cli, tmp_path: Path, name: str) -> None:
-    """Truncated, wrong, binary and empty files are told apart from conversations, with a hint and without a traceback."""
+def test_files_without_a_conversation_are_refused(cli: Cli, tmp_path: Path, name: str) -> None:
+    """Truncated, wrong, binary and empty files are recognised, with a hint and without a traceback."""
     data, code = BAD[name]
     file = tmp_path / name
     file.write_bytes(data)
@@ -125,8 +125,8 @@ def test_what_is_no_conversation_is_refused(cli: Cli, tmp_path: Path, name: str)
     assert failed[0]["error"]["hint"]
 
 
-def test_one_bad_file_does_not_keep_the_others_out(cli: Cli, tmp_path: Path) -> None:
-    """The good files go in; the exit code is that of the first bad one."""
+def test_bad_file_does_not_stop_the_others(cli: Cli, tmp_path: Path) -> None:
+    """Good files are imported; the exit code is that of the first bad one."""
     bad = tmp_path / "bad.json"
     bad.write_text("{")
     done = cli("import", bad, ROLEPLAY, tmp_path / "missing.jsonl")
@@ -135,7 +135,7 @@ def test_one_bad_file_does_not_keep_the_others_out(cli: Cli, tmp_path: Path) -> 
     assert "missing.jsonl" in done.err
 
 
-def test_a_format_can_be_named(cli: Cli) -> None:
+def test_format_can_be_named(cli: Cli) -> None:
     """An unknown name lists the known ones."""
     assert (
         cli.ok("import", ROLEPLAY, "--format", "SillyTavern", "--json").json["reports"][0]["format"]
@@ -146,15 +146,15 @@ def test_a_format_can_be_named(cli: Cli) -> None:
     assert "sillytavern" in unknown.err
 
 
-def test_nothing_to_import(cli: Cli) -> None:
+def test_import_without_a_path_is_refused_with_a_hint(cli: Cli) -> None:
     """Without a path the hint says what to give."""
     done = cli("import")
     assert done.code == 2
     assert "--discover" in done.err
 
 
-def test_discovery(cli: Cli) -> None:
-    """Histories in the user's folders are listed, and come in when agreed to."""
+def test_discovery_lists_and_imports_histories(cli: Cli) -> None:
+    """Those in the user's folders, after confirmation."""
     project = cli.folder / "home" / ".claude" / "projects" / "tides"
     project.mkdir(parents=True)
     shutil.copy(AGENT, project)
@@ -167,8 +167,8 @@ def test_discovery(cli: Cli) -> None:
     assert "No histories" in cli.ok("import", "--discover", "--format", "cline").out
 
 
-def test_watching_a_file(cli: Cli, tmp_path: Path) -> None:
-    """A followed file comes in as it grows; Ctrl-C ends it in good order."""
+def test_watch_imports_a_growing_file(cli: Cli, tmp_path: Path) -> None:
+    """Ctrl-C ends it cleanly."""
     file = tmp_path / "chat.jsonl"
     lines = ROLEPLAY.read_text(encoding="utf-8").splitlines(keepends=True)
     file.write_text("".join(lines[:5]), encoding="utf-8")
@@ -194,13 +194,13 @@ def test_watching_a_file(cli: Cli, tmp_path: Path) -> None:
     assert cli.ok("show", first["thread"], "--json").json[-1]["number"] == 14
 
 
-def test_watching_what_is_not_there(cli: Cli) -> None:
-    """A mistyped path is said at once instead of being waited for."""
+def test_watch_refuses_a_missing_path(cli: Cli) -> None:
+    """At once, without waiting for it."""
     assert cli("import", "--watch", "no-such-file.jsonl").code == 4
 
 
 def test_export_to_standard_output(stocked: Cli) -> None:
-    """A thread on standard output is a file that can be read again; remarks stay apart."""
+    """The output can be imported again; remarks go to standard error."""
     roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     out = stocked.ok("export", roleplay, "--format", "sillytavern").out
     ours = [json.loads(line) for line in out.splitlines()]
@@ -209,7 +209,7 @@ def test_export_to_standard_output(stocked: Cli) -> None:
     assert "柿子树" in markdown
 
 
-def test_export_says_what_it_cannot_say(stocked: Cli, tmp_path: Path) -> None:
+def test_export_lists_what_the_format_cannot_hold(stocked: Cli, tmp_path: Path) -> None:
     """What a format has no place for is listed."""
     roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     target = tmp_path / "out.json"
@@ -222,8 +222,8 @@ def test_export_says_what_it_cannot_say(stocked: Cli, tmp_path: Path) -> None:
     assert report["text"]
 
 
-def test_everything_out_and_in_again(stocked: Cli, tmp_path: Path) -> None:
-    """The native format keeps everything: another store made from it says the same."""
+def test_native_export_round_trips(stocked: Cli, tmp_path: Path) -> None:
+    """Another store made from it has the same content."""
     roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     stocked.ok("edit", roleplay, "2", "edited before the move")
     file = tmp_path / "everything.jsonl"
@@ -240,7 +240,7 @@ def test_everything_out_and_in_again(stocked: Cli, tmp_path: Path) -> None:
     stocked.ok("verify", "--store", other)
 
 
-def test_export_into_a_folder(stocked: Cli, tmp_path: Path) -> None:
+def test_export_into_a_folder_writes_one_file_per_thread(stocked: Cli, tmp_path: Path) -> None:
     """Several threads become several files."""
     folder = tmp_path / "exported"
     stocked.ok("export", "--all", "--format", "markdown", "-o", f"{folder}/")
@@ -249,7 +249,7 @@ def test_export_into_a_folder(stocked: Cli, tmp_path: Path) -> None:
     assert crowded.code == 2
 
 
-def test_export_must_be_told_what(stocked: Cli) -> None:
+def test_export_requires_one_selection(stocked: Cli) -> None:
     """Neither nothing nor two things at once."""
     assert stocked("export").code == 2
     assert stocked("export", "last", "--all").code == 2
@@ -261,7 +261,7 @@ def test_export_must_be_told_what(stocked: Cli) -> None:
 
 
 def test_backup_and_restore(stocked: Cli, tmp_path: Path) -> None:
-    """A backup is never overwritten, and restoring one keeps what was there."""
+    """A backup is never overwritten; restoring one keeps what was there."""
     file = tmp_path / "backups" / "monday.db"
     assert stocked.ok("backup", file, "--json").json["bytes"] > 0
     assert stocked("backup", file).code == 5
@@ -280,8 +280,8 @@ def test_backup_and_restore(stocked: Cli, tmp_path: Path) -> None:
     assert len(stocked.ok("threads", "--json").json) == 2
 
 
-def test_restore_into_nothing(stocked: Cli, tmp_path: Path) -> None:
-    """Where there is no store, a backup simply becomes one, without asking."""
+def test_restore_into_a_missing_store(stocked: Cli, tmp_path: Path) -> None:
+    """The backup becomes the store, without asking."""
     file = tmp_path / "copy.db"
     stocked.ok("backup", file)
     fresh = str(tmp_path / "fresh.db")
@@ -290,7 +290,7 @@ def test_restore_into_nothing(stocked: Cli, tmp_path: Path) -> None:
 
 
 def test_verify_finds_a_changed_byte(stocked: Cli) -> None:
-    """A store that somebody tampered with is not sound, and verify says exactly where."""
+    """It reports exactly where the store was tampered with."""
     stocked.ok("verify")
     with sqlite3.connect(stocked.store) as connection:
         row = connection.execute(
@@ -310,8 +310,8 @@ def test_verify_finds_a_changed_byte(stocked: Cli) -> None:
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the transcripts of other tools are not beside the repository")
-def test_real_files_of_other_tools(cli: Cli) -> None:
-    """A folder of real transcripts comes in whole, twice, and verifies."""
+def test_import_of_real_files_of_other_tools(cli: Cli) -> None:
+    """A folder of real transcripts is imported twice and verifies."""
     first = cli.ok("import", REAL / "claude-code", "--json").json
     assert len(first["reports"]) >= 8
     assert not first["failed"]
@@ -320,8 +320,8 @@ def test_real_files_of_other_tools(cli: Cli) -> None:
     cli.ok("verify")
 
 
-def test_interrupted_in_the_middle(cli: Cli) -> None:
-    """Ctrl-C during a command ends it with 130 and no traceback."""
+def test_interrupt_ends_a_command_with_130(cli: Cli) -> None:
+    """Without a traceback."""
     running = programs.start(
         cli.command("check", "-"),
         env=cli.environment,

@@ -1,4 +1,4 @@
-"""Journeys of somebody who comes from a role-play program: a card, a lorebook, and why something is in the prompt."""
+"""Journeys of a user of a role-play program: a card, a lorebook, and why an entry is in the prompt."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_card_a_book_and_a_question(cli: Cli, files: Path) -> None:
-    """The card begins a conversation; the entry is in the prompt, and every place says why."""
+def test_card_and_lorebook_reach_the_prompt(cli: Cli, files: Path) -> None:
+    """The card begins a conversation; the entry is in the prompt, and each place gives the reason."""
     report = cli.ok("import", files / "maren.png", "--json").json["reports"][0]
     assert (report["format"], report["title"], report["counts"]["lore"]) == ("character-card", "Maren", 7)
     thread = report["thread"]
@@ -53,8 +53,8 @@ def test_a_card_a_book_and_a_question(cli: Cli, files: Path) -> None:
     assert "moths of ash" not in cli.ok("prompt", thread, "--budget", "8000").out
 
 
-def test_in_chinese(cli: Cli, files: Path) -> None:
-    """States and reasons are said in the reader's language, errors too."""
+def test_lore_speaks_chinese(cli: Cli, files: Path) -> None:
+    """States, reasons and errors in the user's language."""
     thread = cli.ok("import", files / "maren.png", "--json").json["reports"][0]["thread"]
     cli.ok("append", thread, "user", "the gulls")
     cli.ok("prompt", thread, "--budget", "8000")
@@ -66,8 +66,8 @@ def test_in_chinese(cli: Cli, files: Path) -> None:
     assert "没有角色卡的图片" in refused.err
 
 
-def test_files_that_are_something_else(cli: Cli, files: Path) -> None:
-    """A lorebook cannot be imported as a conversation, and says where it goes; a broken picture says what is wrong."""
+def test_lore_refuses_other_files(cli: Cli, files: Path) -> None:
+    """A lorebook imported as a conversation names the right command; a broken picture says what is wrong."""
     refused = cli("import", files / "moths.json")
     assert refused.code == 3
     assert "a lorebook" in refused.err

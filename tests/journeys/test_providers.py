@@ -1,4 +1,4 @@
-"""Journeys with services: adding, trying, choosing and removing them, and keys in the system's keyring."""
+"""Journeys with providers: adding, testing, selecting and removing them, and keys in the keyring."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def keyring(cli: Cli) -> Path:
     return path
 
 
-def test_from_nothing_to_an_answer(cli: Cli, file: Path, keyring: Path) -> None:
-    """Added by flags, the key stored from a pipe, tried, chosen, removed; the key stands nowhere but in the keyring."""
+def test_provider_from_setup_to_an_answer(cli: Cli, file: Path, keyring: Path) -> None:
+    """Added by flags, key from a pipe, tested, selected, removed; the key is only in the keyring."""
     file.write_text("# mine\n", encoding="utf-8")
     with ScriptedServer(Scenario((Line(text="ready"),), key=KEY)) as server:
         assert "No model service" in cli.ok("config", "provider").out
@@ -73,8 +73,8 @@ def test_from_nothing_to_an_answer(cli: Cli, file: Path, keyring: Path) -> None:
     assert KEY not in keyring.read_text(encoding="utf-8")
 
 
-def test_ready_made_services(cli: Cli, file: Path) -> None:
-    """By name, or as a pattern under another name; the first one is asked until another is chosen."""
+def test_presets_can_be_added(cli: Cli, file: Path) -> None:
+    """By name, or as a template under another name; the first is the default until another is selected."""
     cli.ok("config", "provider", "add", "deepseek")
     more = cli.ok("config", "provider", "add", "office", "--preset", "qwen", "--model", "qwen-max")
     assert "config provider use office" in more.err
@@ -91,8 +91,8 @@ def test_ready_made_services(cli: Cli, file: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_mistakes(cli: Cli, file: Path) -> None:
-    """Each is told with what would be right, and nothing is written."""
+def test_provider_mistakes_are_refused(cli: Cli, file: Path) -> None:
+    """With what would be right; nothing is written."""
     for wrong, code in (
         (("provider", "add"), 2),
         (("provider", "add", "x"), 2),
@@ -113,8 +113,8 @@ def test_mistakes(cli: Cli, file: Path) -> None:
     assert not file.exists()
 
 
-def test_a_system_without_a_keyring(cli: Cli, file: Path) -> None:
-    """Told at once, in both languages, with the other way; the key is not repeated."""
+def test_missing_keyring_is_reported(cli: Cli, file: Path) -> None:
+    """At once, in both languages, with the alternative; the key is not repeated."""
     pytest.importorskip("keyring")
     nothing = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
     refused = cli("config", "key", "set", "work", text=f"{KEY}\n", **nothing)
@@ -125,8 +125,8 @@ def test_a_system_without_a_keyring(cli: Cli, file: Path) -> None:
     assert not file.exists()
 
 
-def test_questions_at_a_terminal(cli: Cli, file: Path, keyring: Path) -> None:
-    """Without flags the person is asked; a bare return takes what stands in brackets; a key is not echoed."""
+def test_provider_setup_asks_at_a_terminal(cli: Cli, file: Path, keyring: Path) -> None:
+    """Without flags; Enter takes the default in brackets; a key is not echoed."""
     asked = talk(cli, ["config", "provider", "add", "deepseek"], "\n\nMY_KEY\n")
     assert "[https://api.deepseek.com/v1]" in asked
     text = file.read_text(encoding="utf-8")

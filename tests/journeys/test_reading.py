@@ -1,4 +1,4 @@
-"""Journeys of somebody who reads: overview, lists, conversations, search, log, time travel."""
+"""Journeys of a reader: overview, lists, conversations, search, log, earlier versions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def thread_of(cli: Cli, kind: str) -> str:
     return cli.ok("threads", "--kind", kind, "--json").json[0]["id"]
 
 
-def test_the_first_call_says_how_to_begin(cli: Cli) -> None:
-    """`backscroll` alone is friendly, names the next step, and makes no store."""
+def test_first_call_says_how_to_begin(cli: Cli) -> None:
+    """`backscroll` alone names the next step and creates no store."""
     for done in (cli.ok(), cli.ok("threads")):
         assert "backscroll demo" in done.out
         assert "backscroll import" in done.out
@@ -20,7 +20,7 @@ def test_the_first_call_says_how_to_begin(cli: Cli) -> None:
     assert cli.ok("--json").json == {"store": str(cli.store), "exists": False}
 
 
-def test_the_overview_of_a_store(stocked: Cli) -> None:
+def test_overview_lists_the_newest_threads(stocked: Cli) -> None:
     """With something in the store, the newest threads are shown."""
     shown = stocked.ok().out
     assert "roleplay-zh" in shown
@@ -28,8 +28,8 @@ def test_the_overview_of_a_store(stocked: Cli) -> None:
     assert "夜" not in shown
 
 
-def test_listing_and_filters(stocked: Cli) -> None:
-    """Threads can be found by project, kind and tag, and counted off."""
+def test_threads_can_be_filtered(stocked: Cli) -> None:
+    """By project, kind and tag, and limited in number."""
     assert len(stocked.ok("threads", "--json").json) == 2
     assert [i["kind"] for i in stocked.ok("threads", "--kind", "roleplay", "--json").json] == ["roleplay"]
     assert [i["project"] for i in stocked.ok("threads", "--project", "阿橘", "--json").json] == ["阿橘"]
@@ -42,8 +42,8 @@ def test_listing_and_filters(stocked: Cli) -> None:
     assert "-n 0" in one.err
 
 
-def test_a_conversation_in_print(stocked: Cli) -> None:
-    """Messages have numbers, roles, authors, times, flags and ids; tools are folded to a line."""
+def test_show_prints_a_conversation(stocked: Cli) -> None:
+    """Messages have numbers, roles, authors, times, flags and ids; tool calls take one line."""
     shown = stocked.ok("show", thread_of(stocked, "roleplay")).out
     assert "#3   assistant  阿橘 · 2026-10-21" in shown
     assert "answer 3/3" in shown
@@ -58,8 +58,8 @@ def test_a_conversation_in_print(stocked: Cli) -> None:
     assert "AssertionError" in full
 
 
-def test_a_conversation_as_json(stocked: Cli) -> None:
-    """One document a line, with stable keys and the words as they were said."""
+def test_show_as_json(stocked: Cli) -> None:
+    """One document per line, with stable keys and the original text."""
     messages = stocked.ok("show", thread_of(stocked, "roleplay"), "--json").json
     assert [m["number"] for m in messages] == list(range(1, 15))
     third = messages[2]
@@ -74,8 +74,8 @@ def test_a_conversation_as_json(stocked: Cli) -> None:
     assert [m["number"] for m in stocked.ok("show", "last", "--recent", "2", "--json").json] == [27, 28]
 
 
-def test_turns(stocked: Cli) -> None:
-    """Messages can be grouped by what the user said; what comes before is turn 0."""
+def test_show_groups_by_turn(stocked: Cli) -> None:
+    """What comes before the first user message is turn 0."""
     name = thread_of(stocked, "roleplay")
     turns = stocked.ok("show", name, "--turns", "--json").json
     assert [t["turn"] for t in turns][:3] == [0, 1, 2]
@@ -90,7 +90,7 @@ def test_turns(stocked: Cli) -> None:
     assert "Turn 3" not in shown
 
 
-def test_time_travel(cli: Cli) -> None:
+def test_show_at_an_earlier_event(cli: Cli) -> None:
     """Any earlier moment of a thread can be read again."""
     name = cli.conversation("first words", "an answer")
     moment = cli.ok("log", name, "-n", "1", "--json").json[0]["event"]
@@ -111,8 +111,8 @@ def test_deleted_messages_keep_their_place(cli: Cli) -> None:
     assert "deleted" in cli.ok("show", name, "--deleted").out
 
 
-def test_search_in_both_languages(stocked: Cli) -> None:
-    """English word forms and Chinese words are found, marked, and named so that they can be opened."""
+def test_search_works_in_both_languages(stocked: Cli) -> None:
+    """Word forms of English and Chinese words are found, marked, and given with ids to open."""
     english = stocked.ok("search", "midnights", "--json").json
     assert english["hits"]
     assert not english["relaxed"]
@@ -146,16 +146,16 @@ def test_search_filters(stocked: Cli) -> None:
     ]
 
 
-def test_search_says_when_it_relaxed(stocked: Cli) -> None:
-    """Where no message has all the words, those with some are shown, and this is said."""
+def test_search_reports_relaxed_matching(stocked: Cli) -> None:
+    """If no message has all words, those with some are shown, and this is said."""
     done = stocked.ok("search", "midnight", "kangaroo")
     assert "partial matches" in done.err
     assert stocked.ok("search", "midnight", "kangaroo", "--json").json["relaxed"]
     assert "No results" in stocked.ok("search", "kangaroo").out
 
 
-def test_the_log(cli: Cli) -> None:
-    """Everything that happened is there, the newest first."""
+def test_log_lists_every_event(cli: Cli) -> None:
+    """The newest first."""
     name = cli.conversation("hello", "hi")
     cli.ok("edit", name, "1", "good morning")
     kinds = [e["kind"] for e in cli.ok("log", name, "--json").json]
@@ -166,15 +166,15 @@ def test_the_log(cli: Cli) -> None:
     assert "3 more events" in printed.err
 
 
-def test_the_newest_thread_by_name(stocked: Cli) -> None:
+def test_last_is_the_newest_thread(stocked: Cli) -> None:
     """`last` is the most recently changed thread."""
     agent = thread_of(stocked, "agent")
     stocked.ok("append", agent, "user", "one more thing")
     assert "one more thing" in stocked.ok("show", "last", "--recent", "1").out
 
 
-def test_nothing_from_a_conversation_reaches_the_terminal_raw(cli: Cli) -> None:
-    """Escape sequences in words, titles and names are shown, not obeyed, in every listing."""
+def test_control_sequences_never_reach_the_terminal(cli: Cli) -> None:
+    """In text, titles and names they are shown, not executed, in every list."""
     attack = "\x1b]0;owned\x07\x1b[2J\x9b31m"
     name = cli.ok("new", f"title {attack}").out.strip()
     cli.ok("append", name, "user", "-", "--author", f"ann{attack}", text=f"findme {attack} rest")
@@ -194,8 +194,8 @@ def test_nothing_from_a_conversation_reaches_the_terminal_raw(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("language", "words"), [("en", ("messages", "user", "assistant")), ("zh", ("条消息", "用户", "助手"))]
 )
-def test_both_languages(stocked: Cli, language: str, words: tuple[str, ...]) -> None:
-    """The language is chosen by option, variable, settings file or locale."""
+def test_language_can_be_chosen(stocked: Cli, language: str, words: tuple[str, ...]) -> None:
+    """By option, variable, settings file or locale."""
     option = stocked.ok("show", "last", "--lang", language).out
     assert all(word in option for word in words)
     variable = stocked.ok("show", "last", BACKSCROLL_LANGUAGE=language).out

@@ -1,4 +1,4 @@
-"""Journeys of somebody who asks the past."""
+"""Journeys with `recall`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TALK = (
 )
 
 
-def test_a_question_to_a_thread(cli: Cli) -> None:
-    """The answer with its handle, who said it and why it was found; as text for a prompt; as JSON."""
+def test_recall_from_a_thread(cli: Cli) -> None:
+    """The answer with its handle, speaker and reason; as text for a prompt; as JSON."""
     thread = cli.conversation(*TALK)
     shown = cli.ok("recall", thread[:8], "which", "port", "does", "staging", "use?").out
     assert shown.startswith("[bs:2]")
@@ -29,8 +29,8 @@ def test_a_question_to_a_thread(cli: Cli) -> None:
     assert found["exact"] is True
 
 
-def test_a_question_to_everything(cli: Cli) -> None:
-    """Handles carry their thread; a project that does not exist holds nothing."""
+def test_recall_from_all_threads(cli: Cli) -> None:
+    """Handles name their thread; an unknown project has no results."""
     thread = cli.conversation(*TALK)
     found = cli.ok("recall", "--all", "which port does staging use?", "--json").json
     assert found["items"][0]["handle"] == f"[bs:{thread[:8]}.2]"
@@ -38,7 +38,7 @@ def test_a_question_to_everything(cli: Cli) -> None:
     assert "No answer found" in nothing.out
 
 
-def test_questions_that_cannot_be_asked(cli: Cli) -> None:
+def test_recall_refuses_bad_questions(cli: Cli) -> None:
     """A clear error, in both languages."""
     cli.conversation(*TALK)
     assert cli("recall", "last").code == 2

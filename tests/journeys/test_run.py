@@ -102,8 +102,8 @@ def wait_for(what: Callable[[], bool]) -> None:
 # -- what is printed ---------------------------------------------------------------------------------------------
 
 
-def test_the_answer_goes_to_standard_output_and_nothing_else(model: Model) -> None:
-    """What was said and done on the way stands on standard error, with what it cost."""
+def test_answer_alone_goes_to_standard_output(model: Model) -> None:
+    """Progress and cost go to standard error."""
     (model.root / "a.txt").write_text("tide\n", encoding="utf-8")
     model.plays(
         Line(text="Let me look.", calls=(ScriptedCall("read_file", {"path": "a.txt"}),)),
@@ -117,8 +117,8 @@ def test_the_answer_goes_to_standard_output_and_nothing_else(model: Model) -> No
     assert "steps: 2" in done.err
 
 
-def test_a_new_thread_belongs_to_the_folder(model: Model) -> None:
-    """So that `--continue` finds it; its title is what was said first."""
+def test_new_thread_belongs_to_the_folder(model: Model) -> None:
+    """So that `--continue` finds it; its title is the first message."""
     model.plays(Line(text="one"), Line(text="two", anywhere=("first words", "one")))
     model.run("first words\nand more")
     assert model.run("--continue", "go on").out == "two\n"
@@ -130,8 +130,8 @@ def test_a_new_thread_belongs_to_the_folder(model: Model) -> None:
     assert "no line of the scenario fits" in named.err, "the script has no more lines"
 
 
-def test_json_tells_everything_that_happens(model: Model) -> None:
-    """One document per line, the thread first, `finished` last; the figures are what the server reported."""
+def test_json_streams_every_event(model: Model) -> None:
+    """One document per line, the thread first, `finished` last; the figures are those the server reported."""
     model.plays(
         Line(
             text="I write.",
@@ -155,7 +155,7 @@ def test_json_tells_everything_that_happens(model: Model) -> None:
     assert (model.root / "b.txt").read_text(encoding="utf-8") == "x\n"
 
 
-def test_words_from_standard_input_and_from_a_file(model: Model) -> None:
+def test_message_comes_from_standard_input_or_a_file(model: Model) -> None:
     model.plays(
         Line(text="a", contains=("from a pipe",)),
         Line(text="b", contains=("从文件",)),
@@ -170,8 +170,8 @@ def test_words_from_standard_input_and_from_a_file(model: Model) -> None:
 # -- approval ----------------------------------------------------------------------------------------------------
 
 
-def test_what_would_be_asked_is_refused_where_nobody_is_there(model: Model) -> None:
-    """The model is told, the files stay as they are, and how to allow it is said."""
+def test_calls_that_need_approval_are_refused_without_a_person(model: Model) -> None:
+    """The model gets the reason, the files stay unchanged, and the output says how to allow it."""
     model.plays(
         call("write_file", path="b.txt", content="x"),
         call("run_command", command="git init -q"),
@@ -185,8 +185,8 @@ def test_what_would_be_asked_is_refused_where_nobody_is_there(model: Model) -> N
     assert "--allow 'run_command(git init -q)'" in done.err
 
 
-def test_flags_allow_and_forbid(model: Model) -> None:
-    """Patterns cover what they say and nothing more; what is denied is denied whatever else is allowed."""
+def test_flags_allow_and_deny(model: Model) -> None:
+    """Patterns cover what they say and nothing more; deny wins over allow."""
     model.plays(
         call("run_command", command="echo fine > out.txt"),
         call("run_command", command="echo fine"),
@@ -212,14 +212,14 @@ def test_flags_allow_and_forbid(model: Model) -> None:
     assert "write_file(*.sql)" in called[-1]["refused"]
 
 
-def test_everything_may_be_done_where_that_is_said(model: Model) -> None:
+def test_approve_all_allows_everything(model: Model) -> None:
     model.plays(call("run_command", command="echo 好 > out.txt"), Line(text="done"))
     assert model.run("--approve", "all", "go").code == 0
     assert (model.root / "out.txt").read_text(encoding="utf-8") == "好\n"
 
 
-def test_kept_permissions_hold_and_a_broken_file_allows_nothing(model: Model) -> None:
-    """Rules of the file are used by `run`; once it cannot be read, even `--approve all` is refused, and it is said why."""
+def test_saved_rules_apply_and_a_broken_file_allows_nothing(model: Model) -> None:
+    """If the file cannot be read, even `--approve all` is refused, with the reason."""
     model.plays(
         call("run_command", command="echo one"),
         Line(text="a"),
@@ -240,8 +240,8 @@ def test_kept_permissions_hold_and_a_broken_file_allows_nothing(model: Model) ->
     assert "第 6 行" in model.run("--lang", "zh", "--approve", "all", "go").err
 
 
-def test_a_terminal_is_asked(model: Model) -> None:
-    """The command to the letter; a refusal asks for the reason, which the next request holds."""
+def test_approval_is_asked_at_a_terminal(model: Model) -> None:
+    """With the exact command; a refusal asks for the reason, which the next request contains."""
     model.plays(
         call("run_command", command="touch one"),
         call("run_command", command="rm -rf two"),
@@ -259,10 +259,10 @@ def test_a_terminal_is_asked(model: Model) -> None:
     ("language", "through", "protected"),
     [("en", "any/folder", "Approval is required every time."), ("zh", "any/folder", "每次都会询问。")],
 )
-def test_wider_is_a_choice_at_a_plain_terminal_too(
+def test_wider_rule_can_be_chosen_at_a_plain_terminal(
     model: Model, language: str, through: str, protected: str
 ) -> None:
-    """It shows what would be let through; what is protected can be allowed this once and no longer."""
+    """It shows what would be allowed; protected files can be allowed only once."""
     (model.root / ".env").write_text("TOKEN=hunter2\n", encoding="utf-8")
     model.plays(
         call("run_command", command="touch one"),
@@ -339,8 +339,8 @@ def test_asking_needs_a_terminal(model: Model) -> None:
 # -- how it ends -------------------------------------------------------------------------------------------------
 
 
-def test_a_result_that_nobody_took_is_incomplete(model: Model) -> None:
-    """The attempt stays open; `--accept` takes one unseen."""
+def test_unaccepted_result_is_incomplete(model: Model) -> None:
+    """The attempt stays open; `--accept` accepts one unseen."""
     model.plays(
         call("attempt_completion", result="All green."), call("attempt_completion", result="Still green.")
     )
@@ -351,7 +351,7 @@ def test_a_result_that_nobody_took_is_incomplete(model: Model) -> None:
     assert "Completed" in done.err
 
 
-def test_an_open_question_has_its_own_code(model: Model) -> None:
+def test_open_question_has_its_own_exit_code(model: Model) -> None:
     """The question is printed, and the next message answers it."""
     model.plays(
         call("ask_followup_question", question="Which harbour?", options=["Brest", "圣马洛"]),
@@ -363,8 +363,8 @@ def test_an_open_question_has_its_own_code(model: Model) -> None:
     assert model.run("--continue", "Brest").out == "Brest it is.\n"
 
 
-def test_a_model_that_says_nothing_has_a_code_of_its_own(model: Model) -> None:
-    """Asked once more, and then told of, for people and for programs; nothing is printed that could be taken for an answer."""
+def test_empty_answer_has_its_own_exit_code(model: Model) -> None:
+    """Asked once more, then reported to people and programs; nothing is printed as an answer."""
     nothing = Line(text="", times=2)
     model.plays(nothing, nothing, Line(text="Here I am.", times=1))
     done = model.run("hello")
@@ -379,8 +379,8 @@ def test_a_model_that_says_nothing_has_a_code_of_its_own(model: Model) -> None:
 LONG = " ".join(f"word{n}" for n in range(900))
 
 
-def test_an_answer_at_the_output_limit_is_one_answer_in_a_pipe(model: Model) -> None:
-    """Told on standard error, joined on standard output; programs see the cut."""
+def test_answer_cut_at_the_output_limit_is_joined(model: Model) -> None:
+    """Reported on standard error, joined on standard output; programs see the cut."""
     model.plays(Line(text=LONG, times=1), Line(text=" the end.", times=1), max_output=400)
     done = model.run("tell")
     assert done.code == 0
@@ -394,7 +394,7 @@ def test_an_answer_at_the_output_limit_is_one_answer_in_a_pipe(model: Model) -> 
     ("language", "told"),
     [("en", "Stopped: the reply hit the model's output limit"), ("zh", "输出上限处停下")],
 )
-def test_the_output_limit_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
+def test_output_limit_has_its_own_exit_code(model: Model, language: str, told: str) -> None:
     model.plays(*[Line(text=LONG)] * 12, max_output=100)
     done = model.run("--lang", language, "tell")
     assert done.code == 24
@@ -409,14 +409,14 @@ def test_the_output_limit_has_a_code_of_its_own(model: Model, language: str, tol
 @pytest.mark.parametrize(
     ("language", "told"), [("en", "same call with the same result"), ("zh", "同样的调用")]
 )
-def test_a_run_in_a_circle_has_a_code_of_its_own(model: Model, language: str, told: str) -> None:
+def test_repeated_calls_have_their_own_exit_code(model: Model, language: str, told: str) -> None:
     model.plays(*[call("list_files")] * 9)
     done = model.run("--lang", language, "look around")
     assert (done.code, model.ended()) == (25, "repeated")
     assert told in done.err
 
 
-def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:
+def test_limit_stops_a_run_and_resume_continues_it(model: Model) -> None:
     model.plays(call("list_files"), call("list_files"), Line(text="seen"))
     done = model.run("--max-steps", "2", "look around")
     assert (done.code, done.out) == (22, "")
@@ -428,8 +428,8 @@ def test_a_limit_stops_and_resume_goes_on(model: Model) -> None:
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "error:"), ("zh", "错误")])
-def test_a_failure_has_the_code_of_its_error(model: Model, language: str, told: str) -> None:
-    """What was said is on record; JSON has the error in its last line."""
+def test_failure_has_the_exit_code_of_its_error(model: Model, language: str, told: str) -> None:
+    """The text so far is saved; the last line of the JSON has the error."""
     model.plays(
         Line(fault=Fault(401, "bad key", "invalid_api_key")),
         Line(fault=Fault(401, "bad key", "invalid_api_key")),
@@ -444,8 +444,8 @@ def test_a_failure_has_the_code_of_its_error(model: Model, language: str, told: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_in_mid_answer_keeps_what_was_said(model: Model, number: signal.Signals) -> None:
-    """Ends in order, at once, with a code of its own; the next run goes on."""
+def test_interrupt_during_an_answer_keeps_the_text(model: Model, number: signal.Signals) -> None:
+    """It ends cleanly, at once, with its own exit code; the next run continues."""
     begun, never = model.cli.folder / "begun", model.cli.folder / "never"
     model.plays(
         Line(
@@ -472,8 +472,8 @@ def test_a_stop_in_mid_answer_keeps_what_was_said(model: Model, number: signal.S
     assert model.run("--resume").out == "twice it goes out.\n"
 
 
-def test_a_stop_in_the_middle_of_a_command(model: Model) -> None:
-    """The command ends with everything it started, and the thread has a result for it."""
+def test_interrupt_during_a_command_ends_it(model: Model) -> None:
+    """With every process it started; the thread has a result for the call."""
     model.plays(call("run_command", command="echo $$ > pid; sleep 300"), Line(text="stopped, then"))
     process = model.start("--approve", "all", "wait")
     try:
@@ -489,8 +489,8 @@ def test_a_stop_in_the_middle_of_a_command(model: Model) -> None:
     assert model.run("--resume").out == "stopped, then\n"
 
 
-def test_a_closed_pipe_ends_quietly(model: Model) -> None:
-    """Whoever reads has seen enough; what was said so far is kept, and the thread is in order."""
+def test_closed_pipe_ends_a_run_quietly(model: Model) -> None:
+    """The text so far is kept, and the thread is consistent."""
     never = model.cli.folder / "never"
     begun = model.cli.folder / "begun"
     model.plays(
@@ -517,8 +517,8 @@ def test_a_closed_pipe_ends_quietly(model: Model) -> None:
 # -- without a model ---------------------------------------------------------------------------------------------
 
 
-def test_offline_it_quotes_the_record(cli: Cli) -> None:
-    """No provider, no key, no network: the record answers, in both languages, and says how to add a model."""
+def test_offline_run_quotes_the_history(cli: Cli) -> None:
+    """Without provider, key and network, in both languages, with a hint on adding a model."""
     cli.ok("run", "The spare key is under the blue flower pot.")
     done = cli.ok("run", "--continue", "where is the spare key?")
     assert "blue flower pot" in done.out
@@ -528,7 +528,7 @@ def test_offline_it_quotes_the_record(cli: Cli) -> None:
     assert "蓝色花盆" in cli.ok("run", "--continue", "备用钥匙在哪里？").out
 
 
-def test_offline_orders_are_carried_out(cli: Cli) -> None:
+def test_offline_run_executes_explicit_commands(cli: Cli) -> None:
     done = cli.ok("run", "--allow", "run_command(echo *)", "run echo from-the-shell")
     assert "from-the-shell" in done.out
 
@@ -552,7 +552,7 @@ def test_offline_orders_are_carried_out(cli: Cli) -> None:
         (("   ",), 2),
     ],
 )
-def test_wrong_use_is_refused_with_a_hint(cli: Cli, arguments: tuple[str, ...], code: int) -> None:
+def test_invalid_usage_is_refused_with_a_hint(cli: Cli, arguments: tuple[str, ...], code: int) -> None:
     done = cli("run", *arguments)
     assert done.code == code, done.err
     assert "Traceback" not in done.err
@@ -560,14 +560,14 @@ def test_wrong_use_is_refused_with_a_hint(cli: Cli, arguments: tuple[str, ...], 
     assert len(done.err.splitlines()) >= 1
 
 
-def test_nothing_on_standard_input_is_refused(cli: Cli) -> None:
+def test_empty_standard_input_is_refused(cli: Cli) -> None:
     done = cli("run", text="")
     assert done.code == 2
     assert json.loads(cli("run", "--json", text="").err)["error"]["message"]
 
 
-def test_what_cannot_begin_leaves_no_conversation(cli: Cli) -> None:
-    """A service that there is not, or a person who cannot be asked, is told before a conversation is made for it."""
+def test_failed_start_leaves_no_thread(cli: Cli) -> None:
+    """A missing service or person is reported before a thread is created."""
     assert cli("run", "hello", "--provider", "nobody").code == 4
     assert cli("run", "hello", "--ask").code == 2
     assert cli.ok("threads", "--json").json == []

@@ -1,4 +1,4 @@
-"""The sandbox from the command line: asked for by a flag, shown by `doctor`, told in what happens."""
+"""The sandbox on the command line: requested by a flag, shown by `doctor`, reported during a run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def model(cli: Cli) -> Any:
 
 
 @needs_landlock
-def test_a_flag_holds_the_commands_of_a_run(model: Model) -> None:
-    """Everything is allowed, and still nothing outside of the folder is written; how to let it out is said."""
+def test_sandbox_flag_confines_commands(model: Model) -> None:
+    """With everything allowed, nothing outside the folder is written; the output says how to allow it."""
     home = model.root / "home"
     home.mkdir()
     line = "echo kept > inside.txt; echo x > $HOME/../../beside.txt; cat $BACKSCROLL_CONFIG"
@@ -48,15 +48,15 @@ def test_a_flag_holds_the_commands_of_a_run(model: Model) -> None:
 
 
 @needs_landlock
-def test_what_would_let_it_out_is_said(model: Model) -> None:
-    """With its folder: the rule that is offered covers just that call."""
+def test_rule_to_leave_the_sandbox_is_offered(model: Model) -> None:
+    """With its folder: the rule covers just that call."""
     (model.root / "web").mkdir()
     model.plays(call("run_command", command="npm test", outside_sandbox=True, folder="web"), Line(text="no"))
     done = model.run("--sandbox", "workspace", "--approve", "all", "go")
     assert "--allow 'run_command(outside in web: npm test)'" in done.err
 
 
-def test_doctor_knows_the_sandbox(cli: Cli) -> None:
+def test_doctor_reports_the_sandbox(cli: Cli) -> None:
     """In both languages, with or without a store."""
     found = {each["name"]: each for each in cli.ok("doctor", "--json").json}
     assert found["sandbox"]["ok"] is None
@@ -64,15 +64,15 @@ def test_doctor_knows_the_sandbox(cli: Cli) -> None:
     assert "沙箱" in cli.ok("doctor", "--lang", "zh").out
 
 
-def test_a_word_that_is_no_sandbox_is_refused(cli: Cli) -> None:
-    """By the flag and by the setting."""
+def test_unknown_sandbox_mode_is_refused(cli: Cli) -> None:
+    """As flag and as setting."""
     assert cli("run", "--sandbox", "jail", "hello").code == 2
     assert cli("run", "hello", BACKSCROLL_AGENT_SANDBOX="jail").code == 2
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_question_says_what_holds_the_command(language: i18n.Language) -> None:
-    """In the chat, in both languages: inside, and that it wants out."""
+def test_approval_names_the_sandbox(language: i18n.Language) -> None:
+    """In the chat, in both languages: confined, or asking to leave."""
     held = Preview(
         "run: make",
         command="make",

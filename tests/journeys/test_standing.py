@@ -1,4 +1,4 @@
-"""Journeys of somebody who wants to know where a conversation stands, and what was learned on the way."""
+"""Journeys of a user who summarizes a conversation and what was learned from it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def talk(cli: Cli) -> Cli:
     return cli
 
 
-def test_where_a_conversation_stands(talk: Cli) -> None:
-    """Constraint, decision with its reason, to-do and the last exchange, each with its handle."""
+def test_summary_lists_constraints_decisions_and_to_dos(talk: Cli) -> None:
+    """A decision with its reason, and the last exchange, each with its handle."""
     shown = talk.ok("summary", "last").out
     assert "Tide tables (2 turns, 4 messages)" in shown
     assert "The page must load within 2 seconds. [bs:2]" in shown
@@ -32,20 +32,20 @@ def test_where_a_conversation_stands(talk: Cli) -> None:
     assert talk.ok("summary", "last", "--json").json["summary"].startswith("Tide tables")
 
 
-def test_lines_fit_into_the_terminal(talk: Cli) -> None:
+def test_summary_fits_the_terminal(talk: Cli) -> None:
     shown = talk.ok("summary", "last", COLUMNS="60").out
     assert [line for line in shown.splitlines() if width(line) > 60] == []
 
 
-def test_a_budget_that_is_too_small_is_refused(talk: Cli) -> None:
-    """With a sentence that says what to give, in both languages."""
+def test_too_small_budget_is_refused(talk: Cli) -> None:
+    """In both languages, with the value to give."""
     done = talk("summary", "last", "--budget", "5")
     assert done.code == 2
     assert "give a whole number of 60 or more" in done.err
     assert "不小于 60" in talk("summary", "last", "--budget", "5", "--lang", "zh").err
 
 
-def test_what_was_learned_is_shown_and_dropped(talk: Cli) -> None:
+def test_learned_notes_are_shown_and_dropped(talk: Cli) -> None:
     assert "Nothing learned yet" in talk.ok("learned").out
     with backscroll.open(talk.store) as engine:
         thread = engine.thread(next(engine.threads()).id)

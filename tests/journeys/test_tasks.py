@@ -1,4 +1,4 @@
-"""Journeys of somebody who works in tasks: started, attempted, sent back, completed, cancelled, put right."""
+"""Journeys with tasks: started, attempted, sent back, completed, cancelled, corrected."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def talk(cli: Cli, thread: str, name: str, turns: int = 3) -> None:
             found.append("assistant", f"{name} answer {n}: we decided to keep {name}{n}.py for the tests.")
 
 
-def test_a_task_from_start_to_verdict(cli: Cli, work: str, tmp_path: Path) -> None:
-    """Every step says what it did, and the state can be seen at every moment."""
+def test_task_from_start_to_verdict(cli: Cli, work: str, tmp_path: Path) -> None:
+    """Every step reports what it did, and the state is visible throughout."""
     assert "No current task" in cli.ok("task", "status", work).out
     begun = cli.ok("task", "start", work, "Paint the shed", "--json").json
     task = begun["task"]["id"]
@@ -61,8 +61,8 @@ def test_a_task_from_start_to_verdict(cli: Cli, work: str, tmp_path: Path) -> No
     assert cli.ok("task", "show", work, task, "--json").json["state"] == "in_progress"
 
 
-def test_lists_links_and_comparisons(cli: Cli, work: str) -> None:
-    """Two tasks side by side, linked, in a table that marks the one at hand."""
+def test_tasks_are_listed_linked_and_compared(cli: Cli, work: str) -> None:
+    """Two tasks, linked, in a table that marks the current one."""
     first = cli.ok("task", "start", work, "Paint the shed", "--json").json["task"]["id"]
     talk(cli, work, "paint")
     second = cli.ok("task", "start", work, "Mend the crane", "--json").json
@@ -88,8 +88,8 @@ def test_lists_links_and_comparisons(cli: Cli, work: str) -> None:
     assert "crane content 1" not in cli.ok("prompt", work, "--dry-run").out
 
 
-def test_a_wrong_beginning_is_put_right(cli: Cli, work: str) -> None:
-    """Split at a message, merged again: nothing is lost."""
+def test_tasks_can_be_split_and_merged(cli: Cli, work: str) -> None:
+    """Nothing is lost."""
     task = cli.ok("task", "start", work, "Everything", "--json").json["task"]["id"]
     talk(cli, work, "paint", 2)
     whole = cli.ok("task", "show", work, "--json").json["messages"]
@@ -99,8 +99,8 @@ def test_a_wrong_beginning_is_put_right(cli: Cli, work: str) -> None:
     assert cli.ok("task", "show", work, "--json").json["messages"] == whole
 
 
-def test_what_is_refused_says_what_to_do(cli: Cli, work: str) -> None:
-    """No task at hand, a cancelled title, a state that does not lead on, a file that is not there."""
+def test_refused_steps_say_what_to_do(cli: Cli, work: str) -> None:
+    """No current task, a cancelled title, an illegal transition, a missing file."""
     none = cli("task", "complete", work)
     assert none.code == 5
     assert "task start" in none.err
@@ -118,7 +118,7 @@ def test_what_is_refused_says_what_to_do(cli: Cli, work: str) -> None:
     assert cli("task", "fly", work).code == 2
 
 
-def test_chinese_is_spoken(cli: Cli, work: str) -> None:
+def test_tasks_speak_chinese(cli: Cli, work: str) -> None:
     """Help, states and steps."""
     assert "以裁定结束" in cli.ok("--help", "--lang", "zh").out
     assert "接受结果" in cli.ok("task", "--help", "--lang", "zh").out
@@ -127,7 +127,7 @@ def test_chinese_is_spoken(cli: Cli, work: str) -> None:
 
 
 def test_help_lists_every_step(cli: Cli) -> None:
-    """The page of the family, and of each member."""
+    """For the command group and for each command."""
     page = cli.ok("task", "--help").out
     for name in ("start", "attempt", "complete", "incomplete", "cancel", "resume", "split", "merge"):
         assert f"\n  {name} " in page
@@ -136,7 +136,7 @@ def test_help_lists_every_step(cli: Cli) -> None:
 
 
 def test_boundaries_are_shown_with_reasons(cli: Cli, work: str) -> None:
-    """A message that says that something new begins is found; JSON has the same."""
+    """A message that starts something new is found; JSON has the same."""
     talk(cli, work, "paint", 3)
     cli.ok(
         "append",

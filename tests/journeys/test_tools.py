@@ -1,4 +1,4 @@
-"""Journeys of somebody who asks what the tools did."""
+"""Journeys of a user who looks at tool calls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ def agent(cli: Cli) -> str:
     return cli.ok("threads", "--kind", "agent", "--json").json[0]["id"]
 
 
-def test_what_tools_did_line_by_line(stocked: Cli) -> None:
-    """Handle, turn, tool, target and outcome of each use, the newest first; as a table, as JSON, in Chinese."""
+def test_operations_are_listed_one_per_line(stocked: Cli) -> None:
+    """Handle, turn, tool, target and outcome of each call, the newest first; as a table, as JSON, in Chinese."""
     thread = agent(stocked)
     shown = stocked.ok("operations", thread).out
     assert shown.splitlines()[0].split() == ["handle", "turn", "when", "tool", "target", "outcome"]
@@ -22,8 +22,8 @@ def test_what_tools_did_line_by_line(stocked: Cli) -> None:
     assert "句柄" in stocked.ok("operations", thread, "--lang", "zh").out
 
 
-def test_narrowing_it_down(stocked: Cli) -> None:
-    """By tool, target, turn and words; the full result on request."""
+def test_operations_can_be_filtered(stocked: Cli) -> None:
+    """By tool, target, turn and text; the full result on request."""
     thread = agent(stocked)
     uses = stocked.ok("operations", thread, "--tool", "bash", "--json", "--full").json
     assert {use["tool"] for use in uses} == {"Bash"}
@@ -36,21 +36,21 @@ def test_narrowing_it_down(stocked: Cli) -> None:
     assert "-n 0" in one.err
 
 
-def test_the_list_as_prompts_have_it(stocked: Cli) -> None:
-    """Recent operations, oldest first, with a header."""
+def test_operations_recent_prints_the_list_of_prompts(stocked: Cli) -> None:
+    """Oldest first, with a header."""
     shown = stocked.ok("operations", agent(stocked), "--recent").out
     assert shown.startswith("Recent operations")
     assert "[bs:" in shown
     assert stocked.ok("operations", agent(stocked), "--recent", "--json").json[0]["kind"]
 
 
-def test_a_thread_without_tools(cli: Cli) -> None:
+def test_thread_without_tools_has_no_operations(cli: Cli) -> None:
     thread = cli.conversation("hello", "hi")
     assert cli.ok("operations", thread).out.strip() == "No matching tool calls."
     assert cli.ok("operations", thread, "--recent").out.strip() == "No matching tool calls."
 
 
-def test_escape_codes_in_results_are_shown_not_obeyed(cli: Cli) -> None:
+def test_escape_codes_in_results_are_not_executed(cli: Cli) -> None:
     with backscroll.open(cli.store) as store:
         thread = store.create()
         thread.append("assistant", [backscroll.ToolCall("1", "Bash\x1b[2J", {"command": "x"})])

@@ -1,4 +1,4 @@
-"""Journeys of users on the command line: whose a new thread is, and that nobody goes on in another user's."""
+"""Users on the command line: who owns a new thread, and that no one continues another user's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def owners(cli: Cli) -> set[str]:
         return {info.user for info in store.threads()}
 
 
-def test_import_and_run_begin_threads_of_a_user(cli: Cli) -> None:
+def test_import_and_run_create_threads_of_a_user(cli: Cli) -> None:
     cli.ok("import", SAMPLES / "coding-agent.jsonl", "--user", "ann")
     assert owners(cli) == {"ann"}
     # Imported again for somebody else, it stays whose it was.
@@ -24,7 +24,7 @@ def test_import_and_run_begin_threads_of_a_user(cli: Cli) -> None:
     assert owners(cli) == {"ann", "小安"}
 
 
-def test_nobody_goes_on_in_a_thread_of_another_user(cli: Cli) -> None:
+def test_user_cannot_continue_a_thread_of_another_user(cli: Cli) -> None:
     mine = cli.ok("new", "mine", "--user", "ann").out.strip()
     done = cli("run", "hello", "--user", "bo", "--thread", mine[:8])
     assert done.code
@@ -37,7 +37,7 @@ def test_nobody_goes_on_in_a_thread_of_another_user(cli: Cli) -> None:
     assert owners(cli) == {"ann"}
 
 
-def test_another_agent_is_served_the_threads_of_one_user(tmp_path: Path) -> None:
+def test_mcp_server_serves_the_threads_of_one_user(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as store:
         ann, bo = store.create("ann", user="ann"), store.create("bo", user="bo")
         ann.append("user", "The gate code is 4711.")

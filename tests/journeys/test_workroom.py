@@ -1,4 +1,4 @@
-"""Journeys of somebody whose agent changed files: looking, blaming, going back, committing."""
+"""Journeys of a user whose agent changed files: changes, blame, rewind, commit."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
     return Agent(cli, root, desk.thread.id)
 
 
-def test_what_the_agent_did(agent: Agent) -> None:
-    """In the folder no thread needs to be named; by turn, by file, with the diff, as JSON."""
+def test_changes_lists_what_the_agent_did(agent: Agent) -> None:
+    """In the folder no thread need be given; by turn, by file, with the diff, as JSON."""
     out = agent.cli.ok("changes").out
     assert out.index("turn 2") < out.index("turn 1")
     assert "~ hello.py  +1 −1" in out
@@ -63,16 +63,16 @@ def test_what_the_agent_did(agent: Agent) -> None:
     assert (missing.code, missing.error["kind"]) == (4, "not_found")
 
 
-def test_from_a_folder_inside(agent: Agent) -> None:
-    """A folder below the one the agent works in will do; files are named from where one stands."""
+def test_workroom_is_found_from_a_subfolder(agent: Agent) -> None:
+    """File paths are relative to the current folder."""
     (agent.root / "sub").mkdir()
     agent.cli.folder = agent.root / "sub"
     assert "turn 2" in agent.cli.ok("changes", "--file", "../hello.py").out
     assert "你好" in agent.cli.ok("blame", "../hello.py:2").out
 
 
-def test_elsewhere_a_thread_has_to_be_named(agent: Agent, tmp_path: Path) -> None:
-    """Where no conversation works, that is said with a hint, in both languages."""
+def test_other_folder_requires_a_thread(agent: Agent, tmp_path: Path) -> None:
+    """The error has a hint, in both languages."""
     (tmp_path / "elsewhere").mkdir()
     agent.cli.folder = tmp_path / "elsewhere"
     refused = agent.cli("changes")
@@ -82,8 +82,8 @@ def test_elsewhere_a_thread_has_to_be_named(agent: Agent, tmp_path: Path) -> Non
     assert "turn 2" in agent.cli.ok("changes", agent.thread).out
 
 
-def test_who_wrote_this_line(agent: Agent) -> None:
-    """Blame shows the turn, what was asked and why, for a file and for a line; and for programs."""
+def test_blame_names_the_turn_and_the_reason(agent: Agent) -> None:
+    """For a file and for a line; also as JSON."""
     out = agent.cli.ok("blame", "hello.py").out
     assert "asked: Say hello" in out
     assert "asked: 用中文问候" in out
@@ -100,8 +100,8 @@ def test_who_wrote_this_line(agent: Agent) -> None:
         assert "Traceback" not in done.err
 
 
-def test_back_and_forth(agent: Agent) -> None:
-    """A preview first, then back, then forward again; the conversation goes along."""
+def test_rewind_and_redo(agent: Agent) -> None:
+    """A preview first, then back, then forward; the conversation follows."""
     preview = agent.cli.ok("rewind", "2", "--dry-run").out
     assert agent.cli.ok("rewind", "last", "--dry-run").out == preview
     assert agent.cli.ok("rewind", agent.thread[:8], "最后", "--dry-run", "--lang", "zh").out.strip()
@@ -121,8 +121,8 @@ def test_back_and_forth(agent: Agent) -> None:
     assert (again.code, "no rewind" in again.err) == (4, True)
 
 
-def test_halves(agent: Agent) -> None:
-    """Files alone, the conversation alone, and plain undo for the words."""
+def test_rewind_of_files_or_conversation_alone(agent: Agent) -> None:
+    """And plain undo for messages."""
     agent.cli.ok("rewind", agent.thread[:8], "1", "--files", "--yes")
     assert not (agent.root / "hello.py").exists()
     assert len(agent.cli.ok("show", agent.thread, "--json").json) == 8
@@ -134,8 +134,8 @@ def test_halves(agent: Agent) -> None:
     assert len(agent.cli.ok("show", agent.thread, "--json").json) == 8
 
 
-def test_what_is_not_the_conversations_own_is_refused(agent: Agent) -> None:
-    """Changes by hand stop it with exit code 5 and the name of the file; --force goes on and loses nothing."""
+def test_rewind_refuses_changes_of_others(agent: Agent) -> None:
+    """Manual edits stop it with exit code 5 and the file name; --force continues and loses nothing."""
     (agent.root / "hello.py").write_text("mine\n")
     assert "outside this conversation" in agent.cli.ok("rewind", "1", "--dry-run").out
     refused = agent.cli("rewind", "1", "--yes")
@@ -148,8 +148,8 @@ def test_what_is_not_the_conversations_own_is_refused(agent: Agent) -> None:
     assert (agent.root / "hello.py").read_text() == "mine\n"
 
 
-def test_questions_that_make_no_sense(agent: Agent) -> None:
-    """No turn, a turn that is none, and nobody to ask: a clear error, and nothing happens."""
+def test_rewind_refuses_invalid_input(agent: Agent) -> None:
+    """No turn, an unknown turn, or no one to confirm: a clear error, and nothing changes."""
     for words, code in (
         (["rewind"], 2),
         (["rewind", "x"], 2),
@@ -165,8 +165,8 @@ def test_questions_that_make_no_sense(agent: Agent) -> None:
     assert (agent.root / "hello.py").exists()
 
 
-def test_into_git(agent: Agent) -> None:
-    """A rehearsal, then a commit of exactly the agent's work, with thread and turns at the end; then nothing is left."""
+def test_commit_to_git(agent: Agent) -> None:
+    """A dry run, then a commit of exactly the agent's changes, with thread and turns at the end."""
     (agent.root / "mine.txt").write_text("mine\n")
     git(agent.root, "add", "mine.txt")
     told = agent.cli.ok("commit", "--dry-run").out
@@ -180,8 +180,8 @@ def test_into_git(agent: Agent) -> None:
     assert (empty.code, "nothing to commit" in empty.err) == (4, True)
 
 
-def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no git is installed, changes, blame and rewind work by hashes, and commit says what is missing."""
+def test_workroom_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes, blame and rewind use hashes, and commit says what is missing."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     desk = Desk(tmp_path, git=False)
@@ -203,8 +203,8 @@ def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Traceback" not in refused.err
 
 
-def test_an_interrupted_rewind_is_told(agent: Agent) -> None:
-    """The next command that opens the folder finishes it, and says so beside its result."""
+def test_interrupted_rewind_is_finished_and_reported(agent: Agent) -> None:
+    """By the next command that opens the folder, next to its result."""
     from backscroll.engine.folder import rewind_journal as rewinding_journal
 
     with (
@@ -224,7 +224,7 @@ def test_an_interrupted_rewind_is_told(agent: Agent) -> None:
 
 
 def test_snapshots_can_be_dropped(agent: Agent) -> None:
-    """What the snapshots hold goes; the list of changes stays."""
+    """The list of changes stays."""
     agent.cli.ok("changes", "--forget-snapshots")
     assert "turn 2" in agent.cli.ok("changes").out
     assert agent.cli("rewind", "1", "--yes").code == 4
@@ -234,8 +234,8 @@ def test_snapshots_can_be_dropped(agent: Agent) -> None:
     assert all("你好".encode() not in p.read_bytes() for p in held)
 
 
-def test_a_file_can_be_forgotten(agent: Agent) -> None:
-    """Asked for first where nobody can answer; then its words are in no list, and the program says what it cannot reach."""
+def test_file_can_be_forgotten(agent: Agent) -> None:
+    """Confirmation is required; then no list contains its text, and the output says what it cannot reach."""
     refused = agent.cli("changes", "--forget-file", "hello.py")
     assert refused.code == 2
     assert "--yes" in refused.err

@@ -1,4 +1,4 @@
-"""Ending a call from outside: the one who waits is woken, the connection is closed, nothing is asked again."""
+"""Aborting a call from outside: the caller is woken, the connection closed, nothing retried."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def hanging(said: str | None) -> Iterator[Hanging]:
 
 
 @every_kind
-def test_a_stream_that_waits_is_ended_from_another_thread(kind: Kind) -> None:
+def test_waiting_stream_can_be_aborted_from_another_thread(kind: Kind) -> None:
     """The blocked reader gets `CutShort` at once, and the connection is closed."""
     with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=20.0) as client:
         stream = client.stream(ask())
@@ -84,7 +84,7 @@ def test_a_stream_that_waits_is_ended_from_another_thread(kind: Kind) -> None:
 
 @every_kind
 @pytest.mark.parametrize("way", ["stream", "complete"])
-def test_waiting_for_the_first_word_is_ended_too(kind: Kind, way: str) -> None:
+def test_abort_works_before_the_first_header(kind: Kind, way: str) -> None:
     """Also before any header came."""
     with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
 
@@ -99,8 +99,8 @@ def test_waiting_for_the_first_word_is_ended_too(kind: Kind, way: str) -> None:
 
 
 @every_kind
-def test_a_stream_that_is_closed_early_hangs_up(kind: Kind) -> None:
-    """`close` of the generator ends the connection; the service notices."""
+def test_closing_a_stream_early_ends_the_connection(kind: Kind) -> None:
+    """`close` of the generator hangs up; the service notices."""
     with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=20.0) as client:
         stream = client.stream(ask())
         next(stream)
@@ -109,8 +109,8 @@ def test_a_stream_that_is_closed_early_hangs_up(kind: Kind) -> None:
 
 
 @every_kind
-def test_what_was_stopped_is_not_asked_again(kind: Kind) -> None:
-    """Retries are for faults, not for people who changed their mind."""
+def test_aborted_call_is_not_retried(kind: Kind) -> None:
+    """Retries are for errors, not for users who changed their mind."""
     with hanging(_CHUNKS[kind]) as server, client_at(server.url, kind, timeout=20.0) as client:
         slept: list[float] = []
         stream = stream_with_retries(client, ask(), Patience(sleep=slept.append))
@@ -122,7 +122,7 @@ def test_what_was_stopped_is_not_asked_again(kind: Kind) -> None:
 
 
 @every_kind
-def test_in_between_calls_it_does_nothing(kind: Kind) -> None:
+def test_abort_between_calls_does_nothing(kind: Kind) -> None:
     """Neither before the first call nor after one; the next call works."""
     with ScriptedServer(None, Line(text="fine")) as server, client_at(server.url, kind) as client:
         client.abort()
@@ -132,8 +132,8 @@ def test_in_between_calls_it_does_nothing(kind: Kind) -> None:
 
 
 @every_kind
-def test_a_client_works_on_after_an_abort(kind: Kind) -> None:
-    """The next call makes a connection of its own."""
+def test_client_works_after_an_abort(kind: Kind) -> None:
+    """The next call opens a new connection."""
     lines = (Line(text="word " * 20, times=1, hang=60.0), Line(text="fine"))
     with ScriptedServer(None, *lines) as server, client_at(server.url, kind, timeout=20.0) as client:
 
@@ -175,8 +175,8 @@ def retried(client: Playing, **more: Any) -> Iterator[StreamEvent]:
     return stream_with_retries(cast("Client", client), ask(), patience)
 
 
-def test_before_anything_came_nothing_is_dropped() -> None:
-    """A busy service is waited for, as long as it asks."""
+def test_busy_service_is_waited_for() -> None:
+    """Nothing has arrived yet, so nothing is dropped."""
     client = Playing([ModelBusy("slow", retry_after=3)], [Unreachable("gone")], [TextDelta("whole"), DONE])
     slept: list[float] = []
     events = list(retried(client, sleep=slept.append))
@@ -189,22 +189,22 @@ def test_before_anything_came_nothing_is_dropped() -> None:
     assert client.closed == 3
 
 
-def test_a_stream_that_just_ends_is_cut() -> None:
+def test_stream_without_done_is_cut_short() -> None:
     """Without `Done` there is no answer."""
     client = Playing([TextDelta("half")], [DONE])
     assert [type(e).__name__ for e in retried(client)] == ["TextDelta", "Again", "Done"]
 
 
 @pytest.mark.parametrize("error", [KeyRefused("x"), ContextOverflow("x"), InvalidInput("x")])
-def test_what_would_fail_again_is_raised_at_once(error: Exception) -> None:
-    """Also an overflow, which the caller mends."""
+def test_permanent_errors_are_raised_at_once(error: Exception) -> None:
+    """Also an overflow, which the caller fixes."""
     client = Playing([error])
     with pytest.raises(type(error)):
         list(retried(client))
     assert client.closed == 1
 
 
-def test_patience_ends() -> None:
+def test_last_failure_is_raised_after_the_retries() -> None:
     """The last failure is raised, after so many tries."""
     client = Playing(*([TextDelta("x"), CutShort("cut")] for _ in range(3)))
     heard: list[StreamEvent] = []
@@ -213,8 +213,8 @@ def test_patience_ends() -> None:
     assert client.closed == 3
 
 
-def test_the_waiting_can_be_ended() -> None:
-    """Whatever the sleep raises comes through, and nothing is asked any more."""
+def test_wait_between_retries_can_be_interrupted() -> None:
+    """What the sleep raises is passed on, and nothing is sent any more."""
 
     def wake(_seconds: float) -> None:
         raise KeyboardInterrupt
@@ -225,8 +225,8 @@ def test_the_waiting_can_be_ended() -> None:
     assert client.closed == 1
 
 
-def test_a_reader_that_stops_closes_the_stream() -> None:
-    """In the middle of an answer, and between two tries."""
+def test_closing_early_closes_the_stream() -> None:
+    """In the middle of an answer, and between two attempts."""
     client = Playing([TextDelta("a"), ModelBusy("slow")], [DONE])
     events = retried(client)
     next(events)
@@ -240,7 +240,7 @@ def test_a_reader_that_stops_closes_the_stream() -> None:
 
 
 @every_kind
-def test_a_cut_stream_begins_anew(kind: Kind) -> None:
+def test_cut_stream_is_restarted(kind: Kind) -> None:
     """The reader is told to drop what came; the second answer is whole."""
     lines = (Line(text="one two three four five", cut_after=5, times=1), Line(text="whole"))
     with ScriptedServer(None, *lines) as server, client_at(server.url, kind) as client:
@@ -262,8 +262,10 @@ def test_a_cut_stream_begins_anew(kind: Kind) -> None:
 
 
 @every_kind
-def test_an_abort_while_the_connection_is_being_made(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stops before there is a connection gets none: it is closed as soon as it is made."""
+def test_abort_while_connecting_closes_the_new_connection(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An abort before there is a connection closes it as soon as it is made."""
     from backscroll.llm.clients.connections import Connections
 
     with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:
@@ -281,8 +283,8 @@ def test_an_abort_while_the_connection_is_being_made(kind: Kind, monkeypatch: py
 
 
 @every_kind
-def test_an_abort_on_a_connection_that_is_kept(kind: Kind) -> None:
-    """A client that has answered before is ended on its second call as on its first."""
+def test_abort_works_on_a_reused_connection(kind: Kind) -> None:
+    """The second call of a client is aborted like its first."""
     lines = (Line(text="fine", times=1), Line(hang=60.0))
     with ScriptedServer(None, *lines) as server, client_at(server.url, kind, timeout=20.0) as client:
         assert client.complete(ask()).text == "fine"

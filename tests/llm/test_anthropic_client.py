@@ -1,4 +1,4 @@
-"""Anthropic's wire in its details: thinking with proofs, pings, usage in two halves, faults, and the SDK kept out of our keys."""
+"""Anthropic's wire: signed thinking, pings, usage in two halves, errors, and our keys kept from the SDK."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def heard(*events: str) -> tuple[list[Any], Reply]:
         return streamed(client, ask())
 
 
-def test_thinking_comes_with_its_proof() -> None:
-    """The blocks can be sent back as they came: signature, hidden thinking, the order of all."""
+def test_thinking_keeps_its_signature() -> None:
+    """The blocks can be sent back as they came: signature, hidden thinking, order."""
     thought = block(
         0,
         {"type": "thinking", "thinking": "", "signature": ""},
@@ -75,8 +75,8 @@ def test_thinking_comes_with_its_proof() -> None:
     assert [type(e) for e in events] == [Tally, ReasoningDelta, ReasoningDelta, TextDelta]
 
 
-def test_pings_and_what_is_newer_than_we_are() -> None:
-    """Keep-alives, events without a name, unknown events and unknown deltas do no harm; unknown blocks are kept."""
+def test_pings_and_unknown_events_are_harmless() -> None:
+    """Keep-alives, events without a name, unknown deltas; unknown blocks are kept."""
     strange = block(
         0, {"type": "server_tool_use", "id": "s", "name": "web", "input": {}}, {"type": "glow_delta"}
     )
@@ -86,8 +86,8 @@ def test_pings_and_what_is_newer_than_we_are() -> None:
     assert reply.raw[0]["type"] == "server_tool_use"
 
 
-def test_usage_in_two_halves() -> None:
-    """The beginning tells of the prompt and its cache, the end of the answer; what is empty at the end overwrites nothing."""
+def test_usage_is_merged_from_start_and_end() -> None:
+    """The start reports prompt and cache, the end the answer; empty values overwrite nothing."""
     _, reply = heard(
         begun(input_tokens=10, cache_read_input_tokens=80, cache_creation_input_tokens=5, output_tokens=1),
         block(0, {"type": "text", "text": "x"}),
@@ -97,8 +97,8 @@ def test_usage_in_two_halves() -> None:
     assert (usage.input, usage.cached, usage.written, usage.output) == (95, 80, 5, 7)
 
 
-def test_calls_and_citations() -> None:
-    """Arguments come in pieces and may be empty; citations stay with their words."""
+def test_calls_and_citations_are_assembled() -> None:
+    """Arguments come in pieces and may be empty; citations stay with their text."""
     call = block(
         0,
         {"type": "tool_use", "id": "t1", "name": "read", "input": {}},
@@ -124,13 +124,13 @@ def test_calls_and_citations() -> None:
     ("kind", "error"),
     [("overloaded_error", ModelBusy), ("api_error", ModelBusy), ("invalid_request_error", InvalidInput)],
 )
-def test_faults_in_a_stream(kind: str, error: type[Exception]) -> None:
-    """Busy ones are worth another try."""
+def test_errors_in_a_stream_are_classified(kind: str, error: type[Exception]) -> None:
+    """Overload may be retried."""
     with pytest.raises(error, match="sorry"):
         heard(begun(), event("error", error={"type": kind, "message": "sorry"}))
 
 
-def test_arguments_that_break_off() -> None:
+def test_incomplete_arguments_are_no_call() -> None:
     """Half a call is no call."""
     half = block(
         0,
@@ -141,8 +141,8 @@ def test_arguments_that_break_off() -> None:
         heard(begun(), half, ended("tool_use"))
 
 
-def test_the_vendors_key_stays_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SDK would look for keys by itself; a server of one's own never sees them."""
+def test_vendor_key_is_not_sent_to_other_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK would read keys by itself; a custom server never sees them."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planted-1")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "planted-2")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
@@ -155,7 +155,7 @@ def test_the_vendors_key_stays_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/"])
-def test_addresses_with_and_without_the_version(ending: str) -> None:
+def test_addresses_work_with_and_without_the_version(ending: str) -> None:
     """People write it both ways."""
     with ScriptedServer(None, Line(text="x")) as server:
         root = server.url.removesuffix("/v1")
@@ -166,8 +166,8 @@ def test_addresses_with_and_without_the_version(ending: str) -> None:
             client.close()
 
 
-def test_everything_else_goes_through_untouched() -> None:
-    """System blocks with marks, tools, temperature and whatever is newer than the SDK."""
+def test_other_fields_are_passed_through() -> None:
+    """System blocks with marks, tools, temperature and anything newer than the SDK."""
     system = [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]
     with ScriptedServer(None, Line(text="x")) as server, client_at(server.url, "anthropic") as client:
         client.complete(ask(system=system, temperature=0.5, more={"brand_new": {"a": [1]}}))
@@ -176,7 +176,7 @@ def test_everything_else_goes_through_untouched() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_package_that_is_missing(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_names_the_extra(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Told with the extra that brings it."""
     package = "anthropic" if kind == "anthropic" else "openai"
     monkeypatch.setitem(sys.modules, package, None)

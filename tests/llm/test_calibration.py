@@ -1,4 +1,4 @@
-"""The running ratio between what we count and what a vendor reports."""
+"""The running ratio between our token counts and a vendor's."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def after(*reports: tuple[int, int]) -> Calibration:
     return now
 
 
-def test_nothing_reported_corrects_nothing() -> None:
+def test_calibration_without_reports_is_neutral() -> None:
     assert Calibration().ratio == 1.0
 
 
-def test_the_ratio_is_rounded_up_to_a_step() -> None:
-    """So that a prompt that fits by it fits, and does not change with every call."""
+def test_ratio_is_rounded_up_to_a_step() -> None:
+    """A prompt that fits by it does fit, and the ratio does not change with every call."""
     assert after((10_000, 12_310)).ratio == 1.24
     assert after((10_000, 12_400)).ratio == 1.24
     assert after((10_000, 12_410)).ratio == 1.26
@@ -43,7 +43,7 @@ def test_larger_prompts_weigh_more() -> None:
 
 
 def test_old_reports_fade() -> None:
-    """A vendor that changes its tokenizer is followed."""
+    """So that a change of the vendor's tokenizer is followed."""
     before = after(*[(200_000, 200_000)] * 20)
     later = before
     for _ in range(60):
@@ -52,7 +52,7 @@ def test_old_reports_fade() -> None:
     assert later.ratio >= 1.38
 
 
-def test_small_prompts_and_absurd_reports_teach_nothing() -> None:
+def test_small_prompts_and_absurd_reports_are_ignored() -> None:
     assert after((SMALL - 1, SMALL * 2)) == Calibration()
     assert after((10_000, 10_000 * 4)) == Calibration()
     assert after((10_000, 0)) == Calibration()
@@ -78,7 +78,7 @@ def test_the_ratio_is_bounded_and_the_same_reports_give_the_same_bytes(
     "text", [None, "", "{}", "[]", "7", "{", '{"counted": "x"}', '{"counted": NaN, "reported": 1, "calls": 1}',
              '{"counted": -5, "reported": 1, "calls": 1}', '{"counted": 1e999, "reported": 1, "calls": 1}', "null"]
 )  # fmt: skip
-def test_what_cannot_be_read_begins_anew(text: str | None) -> None:
+def test_unreadable_calibration_starts_anew(text: str | None) -> None:
     assert restore_calibration(text) == Calibration()
 
 

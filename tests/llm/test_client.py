@@ -35,7 +35,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @every_kind
-def test_words_come_back(kind: Kind) -> None:
+def test_complete_returns_text_model_reason_and_usage(kind: Kind) -> None:
     """A whole answer: its words, its model, why it ended, what it used."""
     with (
         ScriptedServer(None, Line(text="潮水 12 点。 The tide.")) as server,
@@ -52,8 +52,8 @@ def test_words_come_back(kind: Kind) -> None:
 
 
 @every_kind
-def test_a_stream_says_the_same_as_a_whole_answer(kind: Kind) -> None:
-    """Pieces put together are the answer, thinking and tool calls with Chinese arguments included."""
+def test_streamed_answer_equals_the_whole_answer(kind: Kind) -> None:
+    """Thinking and tool calls with Chinese arguments included."""
     line = Line(
         text="Let me look.",
         reasoning="They want 潮汐.",
@@ -84,7 +84,7 @@ def test_a_stream_says_the_same_as_a_whole_answer(kind: Kind) -> None:
 
 
 @every_kind
-def test_an_answer_that_was_too_long_says_so(kind: Kind) -> None:
+def test_answer_cut_at_the_limit_says_so(kind: Kind) -> None:
     """The limit of tokens cuts the answer, and the reply tells."""
     with ScriptedServer(None, Line(text="x" * 400)) as server, client_at(server.url, kind) as client:
         whole = client.complete(ask(max_tokens=10))
@@ -108,8 +108,8 @@ def test_an_answer_that_was_too_long_says_so(kind: Kind) -> None:
     ],
     ids=lambda value: f"{value.status}-{value.message[:8]}" if isinstance(value, Fault) else "",
 )
-def test_refusals_are_told_apart(kind: Kind, fault: Fault, error: type[Exception]) -> None:
-    """Every kind of refusal has its error, in both ways of asking; a key is never repeated."""
+def test_refusals_have_their_own_errors(kind: Kind, fault: Fault, error: type[Exception]) -> None:
+    """For both kinds of calls; a key is never repeated."""
     with ScriptedServer(None, Line(fault=fault)) as server, client_at(server.url, kind) as client:
         with pytest.raises(error) as whole:
             client.complete(ask())
@@ -122,7 +122,7 @@ def test_refusals_are_told_apart(kind: Kind, fault: Fault, error: type[Exception
 
 
 @every_kind
-def test_nobody_answers(kind: Kind) -> None:
+def test_refused_connection_names_the_address(kind: Kind) -> None:
     """A refused connection is told as such, with the address."""
     with ScriptedServer() as server:
         url = server.url
@@ -134,8 +134,8 @@ def test_nobody_answers(kind: Kind) -> None:
 
 
 @every_kind
-def test_no_answer_in_time(kind: Kind) -> None:
-    """A service that hangs is given up after the timeout of the provider."""
+def test_hanging_service_times_out(kind: Kind) -> None:
+    """After the timeout of the provider."""
     with (
         ScriptedServer(None, Line(hang=30.0)) as server,
         client_at(server.url, kind, timeout=0.2) as client,
@@ -148,8 +148,8 @@ def test_no_answer_in_time(kind: Kind) -> None:
 
 @every_kind
 @pytest.mark.parametrize("pieces", [1, 4, 6])
-def test_a_stream_that_breaks_off(kind: Kind, pieces: int) -> None:
-    """A connection that is dropped in the middle is an error, never a short answer."""
+def test_broken_stream_is_an_error(kind: Kind, pieces: int) -> None:
+    """A connection dropped in the middle is never a short answer."""
     line = Line(text="one two three four five six seven", cut_after=pieces)
     with ScriptedServer(None, line) as server, client_at(server.url, kind) as client, pytest.raises(CutShort):
         list(client.stream(ask()))
@@ -164,8 +164,10 @@ def test_a_stream_that_breaks_off(kind: Kind, pieces: int) -> None:
     ],
     ids=["busy", "overflow"],
 )
-def test_a_fault_in_the_middle_of_a_stream(kind: Kind, fault: Fault, error: type[Exception]) -> None:
-    """After the first words there is no status any more; the fault is told apart all the same."""
+def test_error_in_the_middle_of_a_stream_is_classified(
+    kind: Kind, fault: Fault, error: type[Exception]
+) -> None:
+    """After the first text there is no status any more."""
     line = Line(text="one two three four five", cut_after=5, fault=fault)
     with (
         ScriptedServer(None, line) as server,
@@ -176,8 +178,8 @@ def test_a_fault_in_the_middle_of_a_stream(kind: Kind, fault: Fault, error: type
 
 
 @every_kind
-def test_a_whole_answer_that_breaks_off(kind: Kind) -> None:
-    """Half a body is an error that may be tried again."""
+def test_broken_whole_answer_may_be_retried(kind: Kind) -> None:
+    """Half a body is an error."""
     with (
         ScriptedServer(None, Line(text="one two three", cut_after=40)) as server,
         client_at(server.url, kind) as client,
@@ -187,15 +189,15 @@ def test_a_whole_answer_that_breaks_off(kind: Kind) -> None:
 
 
 @every_kind
-def test_half_a_character_does_no_harm(kind: Kind) -> None:
-    """Lone surrogates, which no service can read, do not break the call."""
+def test_lone_surrogates_do_not_break_a_call(kind: Kind) -> None:
+    """No service can read them."""
     with ScriptedServer(None, Line(text="fine")) as server, client_at(server.url, kind) as client:
         assert client.complete(ask("cut \ud83d off")).text == "fine"
 
 
 @every_kind
-def test_a_reader_that_stops_early_leaves_nothing_behind(kind: Kind) -> None:
-    """The connection of a stream that nobody reads on is closed, and the client goes on working."""
+def test_stopping_early_leaves_nothing_behind(kind: Kind) -> None:
+    """The connection of the unread stream is closed, and the client still works."""
     with ScriptedServer(None, Line(text="word " * 500)) as server, client_at(server.url, kind) as client:
         stream = client.stream(ask())
         next(stream)
@@ -204,8 +206,8 @@ def test_a_reader_that_stops_early_leaves_nothing_behind(kind: Kind) -> None:
 
 
 @every_kind
-def test_a_page_that_is_no_service(kind: Kind) -> None:
-    """Somebody else's answer at the address is not taken for words of a model."""
+def test_page_of_another_server_is_no_answer(kind: Kind) -> None:
+    """It is not mistaken for a model's text."""
     with (
         ScriptedServer(Scenario(models=("other",))) as server,
         client_at(server.url, kind) as client,
@@ -220,8 +222,8 @@ def test_a_page_that_is_no_service(kind: Kind) -> None:
         client.complete(ask())
 
 
-def test_a_schema_goes_along_only_where_it_is_honoured() -> None:
-    """Services that imitate others are asked for JSON in words; real ones get the schema."""
+def test_schema_is_sent_only_where_it_is_supported() -> None:
+    """Compatible services are asked for JSON in words; the original ones get the schema."""
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     where = {"openai": "response_format", "openai-responses": "text", "anthropic": "output_config"}
     for kind in KINDS:

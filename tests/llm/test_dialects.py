@@ -1,4 +1,4 @@
-"""Services that speak the wire of Chat Completions in their own way are understood all the same."""
+"""Services with their own dialect of Chat Completions are understood."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def heard(*events: str) -> tuple[list[Any], Reply]:
         return streamed(client, ask())
 
 
-def test_calls_without_ids() -> None:
-    """They get ids of their own, all different, the same in pieces and in the whole (Ollama of old)."""
+def test_calls_without_ids_get_ids() -> None:
+    """All different, and the same in pieces and in the whole (old versions of Ollama)."""
     events, reply = heard(
         chunk(called("read", '{"a":1}', index=0)),
         chunk(called("read", '{"a":2}', index=1)),
@@ -71,8 +71,8 @@ def test_calls_without_ids() -> None:
 
 
 @pytest.mark.parametrize("index", [{"index": 0}, {}], ids=["all the same", "none"])
-def test_parallel_calls_whose_indexes_do_not_tell(index: dict[str, int]) -> None:
-    """A new id begins a new call, whatever the index says; pieces without an id go on with the last one."""
+def test_new_id_starts_a_new_call(index: dict[str, int]) -> None:
+    """Whatever the index says; pieces without an id continue the last call."""
     _, reply = heard(
         chunk(called("read", '{"p":', id="a", **index)),
         chunk(called(None, '"x"}', **index)),
@@ -86,14 +86,14 @@ def test_parallel_calls_whose_indexes_do_not_tell(index: dict[str, int]) -> None
     ]
 
 
-def test_calls_without_ids_and_indexes() -> None:
+def test_calls_without_ids_and_indexes_are_separated_by_name() -> None:
     """Names tell them apart."""
     _, reply = heard(chunk(called("a", "{}")), chunk(called("b", "{}")), chunk({}, "stop"), DONE)
     assert [c.name for c in reply.tool_calls] == ["a", "b"]
 
 
 def test_interleaved_calls_are_kept_apart() -> None:
-    """With right indexes pieces may come in any order, and a name may be repeated."""
+    """With correct indexes pieces may come in any order, and a name may be repeated."""
     _, reply = heard(
         chunk(called("a", "{", id="1", index=0)),
         chunk(called("b", "[", id="2", index=1)),
@@ -105,8 +105,8 @@ def test_interleaved_calls_are_kept_apart() -> None:
     assert [(c.id, c.name, c.arguments) for c in reply.tool_calls] == [("1", "a", "{}"), ("2", "b", "[]")]
 
 
-def test_arguments_as_objects() -> None:
-    """They become the text that the wire foresees."""
+def test_object_arguments_become_text() -> None:
+    """As the wire requires."""
     _, reply = heard(
         chunk(called("read", {"路径": "潮汐.txt"}, id="a", index=0)), chunk({}, "tool_calls"), DONE
     )
@@ -115,7 +115,7 @@ def test_arguments_as_objects() -> None:
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-def test_thinking_under_either_name(name: str) -> None:
+def test_thinking_is_read_under_either_name(name: str) -> None:
     """DeepSeek, Qwen and llama.cpp say one, OpenRouter, Ollama and vLLM the other."""
     _, reply = heard(
         chunk({name: "hm", "content": None}), chunk({"content": "yes", name: None}), chunk({}, "stop"), DONE
@@ -124,7 +124,7 @@ def test_thinking_under_either_name(name: str) -> None:
     assert reply.raw["reasoning_content"] == "hm"
 
 
-def test_thinking_and_words_as_parts() -> None:
+def test_thinking_and_text_are_read_from_parts() -> None:
     """Mistral sends lists of parts while it thinks."""
     thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
     _, reply = heard(
@@ -136,8 +136,8 @@ def test_thinking_and_words_as_parts() -> None:
     assert (reply.reasoning, reply.text) == ("hm", "yes")
 
 
-def test_what_openrouter_says_about_thinking_is_kept() -> None:
-    """Its details have to be sent back as they are."""
+def test_openrouter_reasoning_details_are_kept() -> None:
+    """They have to be sent back as they are."""
     details = [{"type": "reasoning.encrypted", "data": "xyz", "index": 0}]
     _, reply = heard(
         chunk({"reasoning": "hm", "reasoning_details": details}), chunk({"content": "a"}, "stop"), DONE
@@ -161,15 +161,15 @@ def test_what_openrouter_says_about_thinking_is_kept() -> None:
     ],
     ids=["in each", "in the last", "beside", "nowhere"],
 )
-def test_usage_wherever_it_stands(events: tuple[str, ...], tokens: int) -> None:
-    """The last that was said counts; where nothing was said, nobody knows."""
+def test_usage_is_read_wherever_it_is(events: tuple[str, ...], tokens: int) -> None:
+    """The last report counts; without one, usage is unknown."""
     _, reply = heard(*events, DONE)
     assert reply.usage.input == tokens
     assert reply.usage.known is bool(tokens)
 
 
-def test_a_cache_told_beside() -> None:
-    """DeepSeek counts hits and misses apart."""
+def test_separate_cache_counts_are_read() -> None:
+    """DeepSeek counts hits and misses separately."""
     usage = {
         "prompt_tokens": 10,
         "prompt_cache_hit_tokens": 8,
@@ -180,8 +180,8 @@ def test_a_cache_told_beside() -> None:
     assert (reply.usage.input, reply.usage.cached, reply.usage.output) == (10, 8, 3)
 
 
-def test_streams_that_end_without_their_last_word() -> None:
-    """A reason to stop is enough; so is the last word without a reason; neither is a cut."""
+def test_stream_may_end_without_done_or_without_a_reason() -> None:
+    """Either is enough; neither means it was cut."""
     assert heard(chunk({"content": "a"}), chunk({}, "stop"))[1].text == "a"
     assert heard(chunk({"content": "a"}), DONE)[1].finish == "stop"
     assert heard(chunk({"content": "a"}), chunk(None, usage={"prompt_tokens": 3}))[1].text == "a"
@@ -191,8 +191,8 @@ def test_streams_that_end_without_their_last_word() -> None:
         heard(DONE)
 
 
-def test_noise_between_events() -> None:
-    """Comments, keep-alives, empty choices, odd line ends, characters that look like line ends."""
+def test_noise_between_events_is_ignored() -> None:
+    """Comments, keep-alives, empty choices, unusual line ends and characters that look like them."""
     words = "一\u2028二\x85三"
     _, reply = heard(
         ": OPENROUTER PROCESSING\n\n",
@@ -216,13 +216,13 @@ def test_noise_between_events() -> None:
         ("odd", "other"),
     ],
 )
-def test_how_answers_end(word: str, finish: str) -> None:
-    """Words of others for the same."""
+def test_finish_reasons_are_translated(word: str, finish: str) -> None:
+    """Other names for the same reasons."""
     assert heard(chunk({"content": "a"}, word), DONE)[1].finish == finish
 
 
-def test_a_service_that_gives_up() -> None:
-    """DeepSeek ends answers for want of machines: worth another try, never an answer."""
+def test_service_out_of_capacity_may_be_retried() -> None:
+    """DeepSeek ends answers that way: never a complete answer."""
     with pytest.raises(ModelBusy, match="gave up"):
         heard(chunk({"content": "half"}, "insufficient_system_resource"), DONE)
 
@@ -240,14 +240,14 @@ def test_a_service_that_gives_up() -> None:
         ("just words", ModelBusy),
     ],
 )
-def test_errors_inside_a_stream(error: Any, kind: type[Exception]) -> None:
-    """In whichever shape; some repeat a status as a code."""
+def test_errors_inside_a_stream_are_recognised(error: Any, kind: type[Exception]) -> None:
+    """In any shape; some repeat a status as a code."""
     with pytest.raises(kind):
         heard(chunk({"content": "a"}), f"data: {json.dumps({'error': error})}\n\n")
 
 
-def test_what_a_service_does_not_take_is_not_said_again() -> None:
-    """Refused by name: left out and asked again at once, and remembered."""
+def test_unsupported_field_is_left_out_from_then_on() -> None:
+    """Refused by name: left out, asked again at once, and remembered."""
     lines = (
         Line(times=1, fault=Fault(400, "Unrecognized request argument supplied: stream_options")),
         Line(
@@ -265,7 +265,7 @@ def test_what_a_service_does_not_take_is_not_said_again() -> None:
     assert bodies[-1]["max_completion_tokens"] == 4096
 
 
-def test_reasoning_that_is_not_wanted_back() -> None:
+def test_unwanted_reasoning_is_not_sent_back() -> None:
     """Some models take their own thinking back, some refuse it; the service decides."""
     fault = Fault(400, "reasoning_content is not allowed in messages")
     said = {"role": "assistant", "content": "a", "reasoning_content": "hm"}
@@ -279,8 +279,8 @@ def test_reasoning_that_is_not_wanted_back() -> None:
     assert kept == [[False, True, False], [False, False, False]]
 
 
-def test_a_complaint_that_cannot_be_met_is_told() -> None:
-    """No endless asking: the same refusal twice is an error."""
+def test_repeated_refusal_is_an_error() -> None:
+    """No endless retries: the same refusal twice is an error."""
     with (
         ScriptedServer(None, Line(fault=Fault(400, "max_tokens must be smaller"))) as server,
         client_at(server.url) as client,
@@ -290,8 +290,8 @@ def test_a_complaint_that_cannot_be_met_is_told() -> None:
         assert len(server.asked) == 1
 
 
-def test_adapting_keeps_everything_else() -> None:
-    """And changes nothing where nothing is unwanted."""
+def test_adapting_changes_nothing_else() -> None:
+    """And nothing at all if no field was refused."""
     body = {
         "model": "m",
         "messages": [{"role": "user", "content": "x"}],
@@ -336,8 +336,8 @@ def test_adapting_keeps_everything_else() -> None:
         (413, "too many input tokens", None),
     ],
 )
-def test_prompts_that_are_too_long(status: int, said: str, window: int | None) -> None:
-    """In every vendor's words, with the size of the window where it is told."""
+def test_overflow_is_recognised_for_every_vendor(status: int, said: str, window: int | None) -> None:
+    """With the size of the window, if given."""
     error = build_response_error(status, {"error": {"message": said}}, {}, provider="p", model="m")
     assert isinstance(error, ContextOverflow)
     assert error.facts["window"] == window
@@ -369,12 +369,12 @@ def test_prompts_that_are_too_long(status: int, said: str, window: int | None) -
         (422, {"detail": [{"msg": "field required"}]}, InvalidInput),
     ],
 )
-def test_other_refusals(status: int, body: Any, kind: type[Exception]) -> None:
-    """Each in its class, so that only what passes is tried again."""
+def test_other_refusals_are_classified(status: int, body: Any, kind: type[Exception]) -> None:
+    """So that only temporary ones are retried."""
     assert type(build_response_error(status, body, {}, provider="p", model="m")) is kind
 
 
-def test_a_filter_is_told_as_such() -> None:
+def test_content_filter_is_reported() -> None:
     """Also in the middle of a stream."""
     body = {"error": {"code": "content_filter", "message": "flagged"}}
     for error in (

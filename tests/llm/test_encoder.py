@@ -28,15 +28,15 @@ def base() -> Encoder:
     return found
 
 
-def test_rows_have_length_one(base: Encoder) -> None:
-    """Or are zeros where there is nothing to encode."""
+def test_vectors_have_length_one(base: Encoder) -> None:
+    """Or are zeros if there is nothing to encode."""
     rows = base.encode(["a cat", "", "医生", "\ud800\udc00 x"])
     assert rows.shape == (4, base.dim)
     assert rows.dtype == np.float32
     assert np.linalg.norm(rows, axis=1).round(4).tolist() == [1, 0, 1, 1]
 
 
-def test_near_is_near(base: Encoder) -> None:
+def test_similar_texts_have_similar_vectors(base: Encoder) -> None:
     """In English, in Chinese, and across."""
     doctor, physician, rose, zh = base.encode(["the doctor", "a physician", "red roses", "医生"])
     assert doctor @ physician > doctor @ rose
@@ -51,15 +51,15 @@ def test_a_vector_does_not_depend_on_its_company(base: Encoder, texts: list[str]
     assert together.tolist() == base.encode(["a cat"])[0].tolist()
 
 
-def test_words_are_glossed() -> None:
-    """A word has some English; a particle has none; what is not Chinese stays."""
+def test_chinese_words_are_glossed() -> None:
+    """A word has English glosses; a particle has none; other text stays."""
     assert "doctor" in gloss("医生")
     assert gloss_text("see 医生 now").startswith("see ")
     assert "医生" not in gloss_text("医生")
     assert gloss("𠀀𠀁") == ""
 
 
-def test_names() -> None:
+def test_encoder_names_are_resolved() -> None:
     """Known ones, none, and an error that lists them."""
     assert {"none", "wordllama"} <= set(encoder_names())
     assert encoder_of("none") is None
@@ -69,8 +69,8 @@ def test_names() -> None:
     assert "wordllama" in error.value.hint
 
 
-def test_a_missing_package_is_a_reason_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recall then goes by words alone."""
+def test_missing_package_gives_a_reason_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recall then uses words alone."""
     monkeypatch.setattr(encoders, "_KNOWN", dict(encoders._KNOWN))
 
     def missing() -> Encoder:

@@ -1,4 +1,4 @@
-"""The tables are the real ones, and cutting texts into pieces does not change what they count to."""
+"""The tables are genuine, and cutting texts into pieces does not change their token counts."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WORDS = st.text(
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_the_tables_are_the_ones_that_openai_publishes(name: str) -> None:
+def test_tables_are_those_openai_publishes(name: str) -> None:
     found = hashlib.sha256(read_table(name)).hexdigest()
     assert found == PINNED[name] == VOCABULARIES[name].sha256
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_the_hashes_are_those_that_tiktoken_pins(name: str) -> None:
-    """Read from the source of the package, because asking it would go to the network."""
+def test_hashes_are_those_tiktoken_pins(name: str) -> None:
+    """Read from the source of the package, because calling it would use the network."""
     from importlib.util import find_spec
 
     spec = find_spec("tiktoken_ext.openai_public")
@@ -50,8 +50,8 @@ def test_the_hashes_are_those_that_tiktoken_pins(name: str) -> None:
     assert PINNED[name] in Path(spec.origin).read_text(encoding="utf-8")
 
 
-def test_text_is_cut_as_tiktoken_cuts_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our expressions split alike: same tables, same numbers of tokens on texts of all kinds."""
+def test_text_is_split_as_by_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same tables, same token counts on texts of all kinds."""
     import tiktoken
     from tiktoken_ext import openai_public
 
@@ -137,8 +137,8 @@ def test_a_table_comes_back_as_it_was(ranks: dict[bytes, int]) -> None:
         assert all(table.find(token + b"x") == ranks.get(token + b"x") for token in ranks)
 
 
-def test_much_is_counted_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few texts do not load it, many do; the counts are the same."""
+def test_long_texts_load_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few texts do not, many do; the counts are the same."""
     monkeypatch.setattr(encodings, "SHORTLY", 10)
     counter = encodings._RankCoder(VOCABULARIES["o200k"])
     first = counter.count("Hello, world!")
@@ -169,13 +169,13 @@ def test_seams_are_places_where_no_token_crosses(parts: list[str], name: str) ->
 
 @pytest.mark.parametrize("name", PINNED)
 @pytest.mark.parametrize("run", [" ", "\n", "\t", "\u3000", "A", "中", "=", "\u200b", "😀", "\ufffd", "1"])
-def test_a_long_run_of_one_character_is_counted(name: str, run: str) -> None:
-    """Without pieces the tokenizer runs out of stack on a million blanks, and ends the thread with a panic."""
+def test_long_run_of_one_character_is_counted(name: str, run: str) -> None:
+    """In one piece a million blanks overflow the tokenizer's stack, and it panics."""
     assert 0 < coder(name).count(run * 300_000) <= 900_000
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_the_head_of_a_text_ends_between_characters(name: str) -> None:
+def test_head_of_a_text_ends_between_characters(name: str) -> None:
     text = "👩‍👩‍👧‍👦 zebra 龘靐齉"
     for n in range(coder(name).count(text) + 2):
         end = coder(name).head(text, n)
@@ -187,13 +187,13 @@ def test_lone_surrogates_are_replaced_one_for_one() -> None:
     assert well_formed("a\ud800b\udfff") == "a\ufffdb\ufffd"
 
 
-def test_a_vocabulary_that_is_not_installed_is_not_available() -> None:
+def test_missing_vocabulary_is_not_available() -> None:
     assert available("o200k")
     assert not available("klingon")
 
 
 def test_importing_the_package_does_not_load_a_tokenizer() -> None:
-    """The tables take a third of a second: only counting pays for them."""
+    """The tables take a third of a second: only counting loads them."""
     program = (
         "import sys, backscroll, backscroll.llm.tokens.tokens, backscroll.engine.budget.costs\n"
         "backscroll.llm.tokens.tokens.tokenizer_for('gpt-5')\n"

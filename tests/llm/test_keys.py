@@ -1,4 +1,4 @@
-"""Keys in the system's keyring: stored, found, removed, never shown, and never asked for in the background."""
+"""Keys in the system's keyring: stored, found, removed, never shown, never requested in the background."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def use() -> Iterator[Any]:
     keyring.set_keyring(before)
 
 
-def test_a_key_is_stored_found_and_removed(use: Any, folder: Path) -> None:
-    """Under the name of the provider; files of ours hold the name and nothing else."""
+def test_key_can_be_stored_found_and_removed(use: Any, folder: Path) -> None:
+    """Under the name of the provider; our files hold the name and nothing else."""
     safe = Safe()
     use(safe)
     keys.store_key("work", f" {SECRET}\n")
@@ -92,8 +92,8 @@ def test_a_key_is_stored_found_and_removed(use: Any, folder: Path) -> None:
     assert keys.remove_key("work") is False
 
 
-def test_the_keyring_is_opened_only_for_what_was_stored(use: Any) -> None:
-    """Nobody's desktop asks for a password because a provider without a key is configured."""
+def test_keyring_is_opened_only_for_stored_keys(use: Any) -> None:
+    """No desktop prompts for a password because of a provider without a key."""
     safe = Safe()
     use(safe)
     assert keys.stored_key("work") == ""
@@ -101,8 +101,8 @@ def test_the_keyring_is_opened_only_for_what_was_stored(use: Any) -> None:
     assert safe.opened == 0
 
 
-def test_the_environment_comes_first(use: Any) -> None:
-    """A variable wins over the keyring; without it the keyring answers, also for a server of one's own."""
+def test_environment_comes_first(use: Any) -> None:
+    """A variable wins over the keyring; otherwise the keyring answers, also for a custom server."""
     use(Safe())
     keys.store_key("work", SECRET)
     assert Provider("work", model="m").key({"OPENAI_API_KEY": "sk-env"}) == "sk-env"
@@ -119,8 +119,8 @@ def test_the_environment_comes_first(use: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "  ", "two words", "密钥", "sk-\x07bell", "x" * 20_000])
-def test_what_is_no_key_is_refused(use: Any, bad: str) -> None:
-    """And is not repeated."""
+def test_invalid_key_is_refused(use: Any, bad: str) -> None:
+    """And not repeated."""
     use(Safe())
     with pytest.raises(InvalidInput) as caught:
         keys.store_key("work", bad)
@@ -129,15 +129,15 @@ def test_what_is_no_key_is_refused(use: Any, bad: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " work", "a\nb"])
-def test_names_that_cannot_be(use: Any, name: str) -> None:
-    """One line each in the list."""
+def test_invalid_names_are_refused(use: Any, name: str) -> None:
+    """The list has one line per name."""
     use(Safe())
     with pytest.raises(InvalidInput):
         keys.store_key(name, SECRET)
 
 
-def test_a_locked_keyring_is_not_waited_for(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error within the patience that there is, with what to do."""
+def test_locked_keyring_is_not_waited_for(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error within the time limit, with what to do."""
     monkeypatch.setattr(keys, "_PATIENCE", 0.05)
     safe = Locked()
     use(safe)
@@ -149,8 +149,8 @@ def test_a_locked_keyring_is_not_waited_for(use: Any, monkeypatch: pytest.Monkey
         safe.let_go.set()
 
 
-def test_a_broken_keyring_is_told(use: Any) -> None:
-    """Whatever its backend raises becomes our error, without its words."""
+def test_broken_keyring_is_reported(use: Any) -> None:
+    """Any exception of the backend becomes our error, without its text."""
     use(Broken())
     keys.store_key("work", SECRET)
     with pytest.raises(KeyRefused, match="OSError") as caught:
@@ -158,8 +158,8 @@ def test_a_broken_keyring_is_told(use: Any) -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_a_system_without_a_keyring(use: Any) -> None:
-    """Told at once, with the other way; a key that was stored elsewhere is told too."""
+def test_missing_keyring_is_reported(use: Any) -> None:
+    """At once, with the alternative; a key stored elsewhere is mentioned too."""
     from keyring.backends.fail import Keyring
 
     use(Keyring())
@@ -168,8 +168,8 @@ def test_a_system_without_a_keyring(use: Any) -> None:
     assert keys.names() == []
 
 
-def test_a_key_that_was_removed_by_other_means(use: Any) -> None:
-    """Removing it here strikes it from the list."""
+def test_removing_a_key_that_is_gone_updates_the_list(use: Any) -> None:
+    """It was removed by other means."""
     safe = Safe()
     use(safe)
     keys.store_key("work", SECRET)
@@ -179,8 +179,8 @@ def test_a_key_that_was_removed_by_other_means(use: Any) -> None:
     assert keys.names() == []
 
 
-def test_the_keyring_can_be_looked_for_before_a_key_is_typed(use: Any) -> None:
-    """Where there is none, that is said first; where there is one, nothing is."""
+def test_keyring_is_checked_before_a_key_is_typed(use: Any) -> None:
+    """A missing one is reported first; otherwise nothing is said."""
     from keyring.backends.fail import Keyring
 
     from backscroll.llm.keys import check_safe

@@ -1,4 +1,4 @@
-"""One way of counting for every vendor's report."""
+"""Usage reports of every vendor in one form."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ SHAPES: dict[str, tuple[dict[str, Any], Tokens]] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_vendors_report_is_read(name: str) -> None:
+def test_usage_reports_of_every_vendor_are_read(name: str) -> None:
     given_usage, wanted = SHAPES[name]
     assert tokens_of(given_usage) == wanted
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_objects_are_read_as_mappings_are(name: str) -> None:
-    """SDKs give objects, nested ones too."""
+def test_objects_are_read_like_mappings(name: str) -> None:
+    """SDKs return objects, also nested ones."""
 
     def objects(value: Any) -> Any:
         return (
@@ -141,24 +141,24 @@ def test_objects_are_read_as_mappings_are(name: str) -> None:
         assert tokens_of(objects(given_usage)) == wanted
 
 
-def test_the_usage_of_our_own_clients_is_read() -> None:
+def test_usage_of_our_clients_is_read() -> None:
     assert tokens_of(Usage(100, 60, 10, 5, 2)) == Tokens(100, 60, 10, 0, 5, 2)
     assert tokens_of(Usage(known=False)) == Tokens(estimated=True)
 
 
-def test_an_sdk_object_is_read() -> None:
+def test_usage_of_an_sdk_object_is_read() -> None:
     from openai.types import CompletionUsage
 
     told = CompletionUsage.model_validate(SHAPES["openai chat, cached inside"][0])
     assert tokens_of(told) == SHAPES["openai chat, cached inside"][1]
 
 
-def test_what_a_seller_says_it_charged_must_be_an_amount() -> None:
+def test_reported_cost_must_be_an_amount() -> None:
     for cost in (-1, float("nan"), float("inf"), 1e30, "much", True, None):
         assert tokens_of({"prompt_tokens": 5, "cost": cost}).cost is None
 
 
-def test_no_report_is_an_estimate_of_nothing() -> None:
+def test_missing_report_is_an_estimate_of_zero() -> None:
     assert tokens_of(None) == Tokens(estimated=True)
 
 
@@ -182,7 +182,7 @@ def test_no_report_is_an_estimate_of_nothing() -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_number_of_tokens_is_refused_with_a_hint(usage: object) -> None:
+def test_invalid_token_count_is_refused_with_a_hint(usage: object) -> None:
     with pytest.raises(InvalidInput) as error:
         tokens_of(usage)
     assert error.value.hint

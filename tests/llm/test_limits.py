@@ -1,4 +1,4 @@
-"""Whether a call may be made."""
+"""Spending limits: whether a call may be made."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ DAY = Limit("day", 10 * NANO, 0)
         (10, 0, "stop"),
     ],
 )
-def test_warn_before_stop(spent: float, expected: float, state: str) -> None:
+def test_limit_warns_before_it_stops(spent: float, expected: float, state: str) -> None:
     limit = Limit("day", 10 * NANO, in_nano(spent))
     assert judge_limits([limit], in_nano(expected), 0.8).state == state
 
 
-def test_without_limits_everything_may_be_spent() -> None:
+def test_no_limits_allow_any_spending() -> None:
     verdict = judge_limits([], 10**15, 0.8)
     assert verdict.state == "ok"
     assert verdict.enforce() is verdict
 
 
-def test_the_strictest_limit_decides() -> None:
+def test_strictest_limit_decides() -> None:
     thread, day = Limit("thread", NANO, NANO), Limit("day", 100 * NANO, 90 * NANO)
     verdict = judge_limits([day, thread], 0, 0.8)
     assert (verdict.state, verdict.reached) == ("stop", thread)
 
 
-def test_a_call_of_unknown_price_is_stopped_only_by_what_is_spent() -> None:
+def test_call_of_unknown_price_is_stopped_only_by_past_spending() -> None:
     assert judge_limits([DAY], None, 0.8).state == "ok"
     assert judge_limits([Limit("day", NANO, NANO)], None, 0.8).state == "stop"
 
 
-def test_an_error_says_what_was_spent_and_what_to_do() -> None:
+def test_error_says_what_was_spent_and_what_to_do() -> None:
     verdict = judge_limits([Limit("thread", 2 * NANO, in_nano(1.5))], in_nano(0.75), 0.8)
     with pytest.raises(BudgetExceeded) as error:
         verdict.enforce()
@@ -57,18 +57,18 @@ def test_an_error_says_what_was_spent_and_what_to_do() -> None:
     assert error.value.exit_code == 11
 
 
-def test_the_limit_of_a_day_says_so() -> None:
+def test_error_names_the_day_limit() -> None:
     with pytest.raises(BudgetExceeded, match="today's calls have cost"):
         judge_limits([Limit("day", NANO, 2 * NANO)], 0, 0.8).enforce()
 
 
-def test_less_than_nothing_is_refused() -> None:
+def test_negative_cost_is_refused() -> None:
     with pytest.raises(InvalidInput):
         judge_limits([DAY], -1, 0.8)
 
 
 @given(st.integers(1, 10**12), st.integers(0, 10**12), st.integers(0, 10**12))
-def test_what_is_not_stopped_stays_within_the_limit(allowed: int, spent: int, expected: int) -> None:
+def test_limit_stops_exactly_the_calls_that_would_exceed_it(allowed: int, spent: int, expected: int) -> None:
     verdict = judge_limits([Limit("day", allowed, spent)], expected, 0.8)
     assert (verdict.state == "stop") == (spent >= allowed or spent + expected > allowed)
 
@@ -85,5 +85,5 @@ def test_what_is_not_stopped_stays_within_the_limit(allowed: int, spent: int, ex
         (12_345_678_900_000, "$12,345.68"),
     ],
 )
-def test_amounts_are_written_for_people(nano: int, text: str) -> None:
+def test_dollars_are_formatted(nano: int, text: str) -> None:
     assert dollars(nano) == text

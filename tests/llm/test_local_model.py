@@ -1,4 +1,4 @@
-"""A model in this process. What needs the package xllamacpp and the files is skipped where they are not there."""
+"""A model in this process; skipped without the package xllamacpp or the files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def local(**more: Any) -> Provider:
     return providers({"local": {"kind": "local", "model": "smollm2", **more}})["local"]
 
 
-def test_what_it_is_by_itself() -> None:
-    """It wants no key, speaks chat, writes and reads nothing that is kept unless told to, and has a small window."""
+def test_local_model_defaults() -> None:
+    """No key, the chat wire, nothing read from or written to a cache unless told to, a small window."""
     found = local()
     assert (found.wire, found.key({}), found.writer, found.reader) == ("openai-chat", "", "", "")
     assert local(summaries=True).writer == local(summaries=True).reader == "smollm2"
@@ -33,7 +33,7 @@ def test_what_it_is_by_itself() -> None:
     assert window_for("smollm2").tokens == 8192
 
 
-def test_what_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files, a model that cannot run here, an address."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(MissingExtra, match="not installed") as caught:
@@ -45,8 +45,8 @@ def test_what_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         client_for(local(base_url="http://127.0.0.1:1"))
 
 
-def test_the_program_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Told with the first call, with both ways to get it."""
+def test_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the first call, with both ways to install it."""
     import sys
 
     monkeypatch.setattr(local_model, "_file", lambda _name: Path("none.gguf"))
@@ -59,8 +59,8 @@ def test_the_program_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     client.close()
 
 
-def test_what_it_needs_is_installed_by_pip() -> None:
-    """Into the environment of this Python; a failure gives pip's last words and the command."""
+def test_requirements_are_installed_by_pip() -> None:
+    """Into this Python's environment; a failure shows pip's last lines and the command."""
     ran: list[Sequence[str]] = []
 
     def run(code: int) -> Any:
@@ -83,8 +83,8 @@ def test_what_it_needs_is_installed_by_pip() -> None:
     not local_model.engine_installed() or not FILE.exists(),
     reason="needs `backscroll models install smollm2`",
 )
-def test_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For real: whole, in pieces, too much; and its server is gone afterwards."""
+def test_local_model_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For real: whole, streamed, cut at the limit; and its server is gone afterwards."""
     monkeypatch.setattr(local_model, "_file", lambda _name: FILE)
     client = client_for(local())
     try:

@@ -1,4 +1,4 @@
-"""The small transformer: sensible neighbours, vectors of length 1 that depend on nothing but the text."""
+"""The small transformer: sensible neighbours, vectors of length 1 that depend on the text alone."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def encoder() -> MiniLMEncoder:
     return MiniLMEncoder(HERE)
 
 
-def test_without_its_files_it_says_how_to_get_them(tmp_path) -> None:
+def test_missing_files_name_the_command_to_add_them(tmp_path) -> None:
     """The error names the command that adds the model."""
     with pytest.raises(MissingExtra) as caught:
         MiniLMEncoder(tmp_path)
     assert "backscroll models install minilm" in caught.value.hint
 
 
-def test_known_likeness(encoder: MiniLMEncoder) -> None:
-    """Two sentences whose likeness under this model is well known: the forward pass is right."""
+def test_similarity_of_known_sentences(encoder: MiniLMEncoder) -> None:
+    """Their similarity under this model is well known: the forward pass is right."""
     food, bread, baby = encoder.encode(
         ["A man is eating food.", "A man is eating a piece of bread.", "The girl is carrying a baby."]
     )
@@ -35,8 +35,8 @@ def test_known_likeness(encoder: MiniLMEncoder) -> None:
     assert abs(float(food @ baby)) < 0.2
 
 
-def test_neighbours_in_both_languages(encoder: MiniLMEncoder) -> None:
-    """A question finds the sentence that answers it, also across English and Chinese."""
+def test_question_is_near_its_answer_in_both_languages(encoder: MiniLMEncoder) -> None:
+    """Also across English and Chinese."""
     said = [
         "The sign-in bug must be repaired first.",
         "We bought bread and milk.",
@@ -51,8 +51,8 @@ def test_neighbours_in_both_languages(encoder: MiniLMEncoder) -> None:
         assert int((vectors @ encoder.encode([question])[0]).argmax()) == answer, question
 
 
-def test_a_vector_depends_on_its_text_alone(encoder: MiniLMEncoder) -> None:
-    """Whatever is encoded beside it, bit for bit; each has length 1, nothing gives zeros, odd characters do no harm."""
+def test_vector_depends_on_its_text_alone(encoder: MiniLMEncoder) -> None:
+    """Bit for bit, whatever the batch; each has length 1, blank text gives zeros, odd characters are harmless."""
     texts = ["one", "", "two words", "half \ud83d a character", "long " * 3000, "one", "\x00\x07"]
     together = encoder.encode(texts)
     for n, text in enumerate(texts):

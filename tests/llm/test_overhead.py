@@ -1,4 +1,4 @@
-"""What messages, tools and pictures take on each wire."""
+"""Token counts of messages, tools and pictures on each wire."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def said(role: Any, *parts: Part, author: str | None = None) -> Message:
     return Message(ref, role, ref, Content(parts, author), "2026-11-15T12:00:00+00:00")
 
 
-def test_plain_text_on_the_openai_wire_is_what_openai_documents() -> None:
-    """Three tokens around a message, one for the role, the words; three that open the answer."""
+def test_plain_text_on_the_openai_wire_counts_as_documented() -> None:
+    """Three tokens per message, one for the role, the text; three that open the answer."""
     system = (
         "You are a helpful, pattern-following assistant that translates corporate jargon into plain English."
     )
@@ -52,7 +52,7 @@ def test_plain_text_on_the_openai_wire_is_what_openai_documents() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_request_is_the_sum_of_its_messages_tools_and_frame(wire: str) -> None:
+def test_request_is_the_sum_of_its_parts(wire: str) -> None:
     messages = [
         said("user", Text("What is the weather in 北京?"), author="Ada"),
         said(
@@ -75,37 +75,37 @@ def test_more_parts_never_take_less(wire: str, parts: list[Part], more: Part) ->
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_tools_are_counted_above_their_description(wire: str) -> None:
+def test_tools_count_more_than_their_description(wire: str) -> None:
     one = tools_tokens([TOOL], COUNTER, wire)
     assert one > COUNTER.count(render_json(TOOL))
     assert tools_tokens([TOOL, TOOL], COUNTER, wire) > one
     assert tools_tokens([], COUNTER, wire) == tools_tokens(None, COUNTER, wire) == 0
 
 
-def test_tools_that_are_no_objects_are_refused() -> None:
+def test_tools_that_are_not_objects_are_refused() -> None:
     with pytest.raises(InvalidInput, match="a tool is described by str"):
         tools_tokens(["get_weather"], COUNTER, "openai-chat")  # pyright: ignore[reportArgumentType]
 
 
-def test_an_unknown_wire_is_refused() -> None:
+def test_unknown_wire_is_refused() -> None:
     with pytest.raises(InvalidInput, match="unknown wire"):
         message_tokens([Text("x")], "user", COUNTER, "telegraph")
 
 
-def test_arguments_count_alike_as_text_and_as_value() -> None:
+def test_arguments_count_the_same_as_text_and_as_value() -> None:
     value = {"path": "docs/潮汐.md", "limit": 20}
     as_value = message_tokens([ToolCall("c", "read", value)], "assistant", COUNTER, "anthropic")
     as_text = message_tokens([ToolCall("c", "read", render_json(value))], "assistant", COUNTER, "anthropic")
     assert as_value == as_text
 
 
-def test_a_signature_counts_where_the_thought_is_hidden() -> None:
+def test_signature_counts_where_the_thinking_is_hidden() -> None:
     bare = message_tokens([Reasoning("")], "assistant", COUNTER, "anthropic")
     signed = message_tokens([Reasoning("", "x" * 4000)], "assistant", COUNTER, "anthropic")
     assert signed - bare == 1000
 
 
-def test_several_answers_of_tools_are_several_messages() -> None:
+def test_several_tool_results_are_several_messages() -> None:
     results = [ToolResult(str(n), (Text("ok"),)) for n in range(3)]
     three = message_tokens(results, "tool", COUNTER, "openai-chat")
     one = message_tokens(results[:1], "tool", COUNTER, "openai-chat")
@@ -125,7 +125,7 @@ def test_lone_surrogates_and_odd_values_are_counted() -> None:
 
 
 @pytest.mark.parametrize("kind", PICTURES)
-def test_the_size_of_a_picture_is_in_its_first_bytes(kind: str) -> None:
+def test_image_size_is_read_from_its_first_bytes(kind: str) -> None:
     assert image_size(PICTURES[kind]) == (640, 480)
 
 
@@ -151,21 +151,21 @@ TILES = {
         (200, 200, 255, 54),
     ],
 )
-def test_pictures_by_the_vendors_rules(width: int, height: int, tiles: int, area: int) -> None:
+def test_images_count_by_the_vendors_rules(width: int, height: int, tiles: int, area: int) -> None:
     """The examples of the vendors' own pages."""
     assert picture_tokens(width, height, TILES) == tiles
     assert picture_tokens(width, height, AREA) == area
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_picture_of_unknown_size_counts_as_the_largest(wire: str) -> None:
+def test_image_of_unknown_size_counts_as_the_largest(wire: str) -> None:
     unknown = message_tokens([Media("image/png", url="https://example.org/a.png")], "user", COUNTER, wire)
     for size in ((64, 64), (1000, 700), (4000, 4000), (20_000, 30)):
         known = message_tokens([Media("image/png", data=png(*size))], "user", COUNTER, wire)
         assert known <= unknown
 
 
-def test_bytes_are_asked_for_where_a_part_has_only_their_hash() -> None:
+def test_bytes_are_loaded_where_a_part_has_only_their_hash() -> None:
     asked: list[str | None] = []
 
     def bytes_of(media: Media) -> bytes:
@@ -178,7 +178,7 @@ def test_bytes_are_asked_for_where_a_part_has_only_their_hash() -> None:
     assert small < message_tokens(parts, "user", COUNTER, "anthropic")
 
 
-def test_files_count_by_what_they_are() -> None:
+def test_files_count_by_their_type() -> None:
     text = Media("text/markdown", data=("潮汐 " * 100).encode())
     assert message_tokens([text], "user", COUNTER) == 4 + COUNTER.count("[text/markdown]\n" + "潮汐 " * 100)
     pages = b"%PDF-1.7 " + b"/Type /Page /Type/Page /Type /Pages"

@@ -1,4 +1,4 @@
-"""Prices: listed ones, one's own, none."""
+"""Prices: listed ones, the user's own, none."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ def own(text: str) -> PriceTable:
         ),
     ],
 )
-def test_listed_prices(model: str, provider: str, prices: dict[str, str]) -> None:
+def test_listed_prices_are_found(model: str, provider: str, prices: dict[str, str]) -> None:
     found = rates_for(model, provider=provider, at=THEN)
     assert found is not None
     assert found.prices == {name: Decimal(value) for name, value in prices.items()}
     assert found.source == "genai-prices"
 
 
-def test_names_as_sellers_write_them() -> None:
+def test_sellers_names_are_resolved() -> None:
     for model in ("openrouter/anthropic/claude-opus-4.5", "us.anthropic.claude-opus-4-5-20251101-v1:0"):
         assert rates_for(model, at=THEN) is not None, model
 
 
 @pytest.mark.parametrize("model", ["nobody-knows-me", "", "gpt-999", "llama-3.3-70b"])
-def test_an_unknown_price_is_none_and_never_nought(model: str) -> None:
+def test_unknown_price_is_none_and_never_zero(model: str) -> None:
     assert rates_for(model, at=THEN) is None
 
 
-def test_a_model_on_ones_own_machine_has_no_listed_price() -> None:
+def test_local_model_has_no_listed_price() -> None:
     assert rates_for("deepseek-chat", at=THEN) is not None
     assert rates_for("deepseek-chat", provider="ollama", at=THEN) is None
 
 
-def test_what_is_not_sold_by_tokens_has_no_price() -> None:
+def test_model_not_sold_by_tokens_has_no_price() -> None:
     assert rates_for("whisper-1", provider="openai", at=THEN) is None
 
 
-def test_a_price_above_a_size_is_for_the_whole_prompt() -> None:
+def test_price_above_a_threshold_applies_to_the_whole_prompt() -> None:
     found = rates_for("claude-sonnet-4-5", at=THEN)
     assert found is not None
     below, above = found.nano(Tokens(input=200_000)), found.nano(Tokens(input=200_001))
@@ -75,7 +75,7 @@ def test_a_price_above_a_size_is_for_the_whole_prompt() -> None:
     assert above == 200_001 * 6_000
 
 
-def test_a_price_depends_on_how_a_call_is_served() -> None:
+def test_price_depends_on_the_service_tier() -> None:
     usual, flex, batch = (rates_for("gpt-5", at=THEN, tier=tier) for tier in ("", "flex", "batch"))
     assert usual is not None
     assert flex is not None
@@ -84,7 +84,7 @@ def test_a_price_depends_on_how_a_call_is_served() -> None:
     assert rates_for("gpt-5", at=THEN, tier="moonlight") == usual
 
 
-def test_a_price_is_the_one_of_the_day() -> None:
+def test_price_is_that_of_the_day() -> None:
     """o3 became cheaper in June 2025."""
     before = rates_for("o3", at=datetime(2025, 6, 1, tzinfo=UTC))
     after = rates_for("o3", at=datetime(2025, 7, 1, tzinfo=UTC))
@@ -122,20 +122,20 @@ def test_our_sums_are_those_of_the_price_list(
 # -- for weighing ------------------------------------------------------------------------------------------------
 
 
-def test_relative_prices() -> None:
+def test_relative_prices_are_computed() -> None:
     claude = price_for("claude-opus-4-5", at=THEN)
     assert (claude.read, claude.write, claude.output, claude.known) == (0.1, 1.25, 5.0, True)
     assert claude.per_million == 5.0
 
 
-def test_unknown_prices_are_what_is_usual_with_the_vendor() -> None:
+def test_unknown_prices_follow_the_vendor() -> None:
     qwen = price_for("qwen-of-our-own", at=THEN)
     assert (qwen.read, qwen.known, qwen.per_million) == (0.2, False, None)
     nobody = price_for("", at=THEN)
     assert (nobody.read, nobody.write, nobody.output, nobody.known) == (0.1, 1.25, 5.0, False)
 
 
-def test_what_costs_nothing_is_weighed_as_usual() -> None:
+def test_free_model_is_weighed_with_usual_ratios() -> None:
     free = own('[[model]]\nmatch = "mine"\ninput = 0\noutput = 0\n')
     assert price_for("mine", table=free).known is False
     found = rates_for("mine", table=free)
@@ -170,7 +170,7 @@ output = 1
 """
 
 
-def test_ones_own_prices_win() -> None:
+def test_own_price_table_wins() -> None:
     table = own(TABLE)
     found = rates_for("mine-large", at=THEN, table=table)
     assert found is not None
@@ -181,7 +181,7 @@ def test_ones_own_prices_win() -> None:
     assert found.nano(Tokens(100_001, output=10)) == 100_001 * 2000 + 10 * 6000
 
 
-def test_a_row_counts_from_its_day() -> None:
+def test_row_applies_from_its_date() -> None:
     table = own(TABLE)
     later = rates_for("mine-large", at=datetime(2026, 11, 15, 1, tzinfo=UTC), table=table)
     assert later is not None
@@ -189,7 +189,7 @@ def test_a_row_counts_from_its_day() -> None:
     assert rates_for("ours", at=THEN, table=table) is None
 
 
-def test_a_row_may_be_for_one_provider_only() -> None:
+def test_row_may_apply_to_one_provider() -> None:
     table = own(TABLE)
     here, elsewhere = (rates_for("gpt-5", provider=p, at=THEN, table=table) for p in ("work", "openai"))
     assert here is not None
@@ -224,21 +224,21 @@ def test_a_row_may_be_for_one_provider_only() -> None:
         ('[model]\nmatch = "a"\n', 1, "model", "write it as [[model]]"),
     ],
 )  # fmt: skip
-def test_a_broken_table_names_file_line_and_field(text: str, line: int, field: str, what: str) -> None:
+def test_broken_table_names_file_line_and_field(text: str, line: int, field: str, what: str) -> None:
     with pytest.raises(InvalidInput) as error:
         own(text)
     assert error.value.message == f"price table prices.toml, line {line}, {field}: {what}"
     assert "[[model]]" in error.value.hint
 
 
-def test_a_file_that_is_no_toml_names_the_line(tmp_path: Path) -> None:
+def test_invalid_toml_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text('[[model]]\nmatch = "a"\ninput = = 1\n', encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"prices\.toml is not TOML: .*line 3"):
         price_table(str(path))
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_bytes(b'[[model]]\nmatch = "\xff"\n')
     with pytest.raises(InvalidInput, match="is not UTF-8"):
@@ -246,13 +246,13 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent.toml", "."])
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot read the price table") as error:
         price_table(str(tmp_path / name))
     assert "`prices`" in error.value.hint
 
 
-def test_a_table_is_read_again_when_it_changed(tmp_path: Path) -> None:
+def test_changed_table_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text('[[model]]\nmatch = "a"\ninput = 1\noutput = 1\n', encoding="utf-8")
     before = price_table(str(path))
@@ -263,5 +263,5 @@ def test_a_table_is_read_again_when_it_changed(tmp_path: Path) -> None:
     assert found.prices["input"] == 10
 
 
-def test_no_path_is_an_empty_table() -> None:
+def test_empty_path_is_an_empty_table() -> None:
     assert price_table("") == PriceTable()

@@ -1,4 +1,4 @@
-"""Writing providers into the configuration: everything else in the file stays as it is, to the byte."""
+"""Writing providers into the configuration: everything else in the file stays byte for byte."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def write(path: Path, text: str) -> None:
     path.write_bytes(text.encode())
 
 
-def test_a_new_file(file: Path) -> None:
-    """Folder and file are made, for the owner only, and what is in them is read back."""
+def test_adding_creates_a_private_file(file: Path) -> None:
+    """Folder and file are made for the owner only, and the content reads back."""
     assert add_provider("work", ENTRY) == file
     assert providers()["work"].model == "m"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [p.name for p in file.parent.iterdir()] == ["config.toml"]
 
 
-def test_everything_else_stays(file: Path) -> None:
-    """Adding appends; removing takes out the table and nothing else, remarks of the next table included."""
+def test_other_content_is_kept(file: Path) -> None:
+    """Adding appends; removing takes out the table and nothing else; comments of the next table stay."""
     write(file, PLAIN)
     add_provider("third", {**ENTRY, "summaries": False, "timeout": 2.5, "tries": 3})
     text = file.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_everything_else_stays(file: Path) -> None:
 
 
 def test_line_ends_are_kept(file: Path) -> None:
-    """A file from Windows stays one."""
+    """A file from Windows keeps CRLF."""
     write(file, PLAIN.replace("\n", "\r\n"))
     add_provider("third", ENTRY)
     assert b"\n" not in file.read_bytes().replace(b"\r\n", b"")
@@ -97,8 +97,8 @@ def test_line_ends_are_kept(file: Path) -> None:
         FILE.replace("first", "a"),
     ],
 )
-def test_what_cannot_be_done_safely_is_told(file: Path, text: str) -> None:
-    """Tables that are written in other ways: the file stays, and the lines to be changed are told; or it is done right."""
+def test_unsafe_edits_are_refused_with_the_lines_to_change(file: Path, text: str) -> None:
+    """Tables written in other ways: the file stays, or it is edited correctly."""
     write(file, text)
     before = tomllib.loads(text)["providers"]
     refused: InvalidInput | None = None
@@ -114,8 +114,8 @@ def test_what_cannot_be_done_safely_is_told(file: Path, text: str) -> None:
         assert tomllib.loads(file.read_text(encoding="utf-8"))["providers"] == rest
 
 
-def test_inline_tables_get_no_neighbour(file: Path) -> None:
-    """TOML forbids it; the lines to write are told and nothing is written."""
+def test_inline_tables_are_not_extended(file: Path) -> None:
+    """TOML forbids it; the lines to write are printed and nothing is written."""
     text = 'providers = { a = { model = "x" } }\n'
     write(file, text)
     with pytest.raises(InvalidInput, match="by hand") as caught:
@@ -124,7 +124,7 @@ def test_inline_tables_get_no_neighbour(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == text
 
 
-def test_yaml_is_changed_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yaml_is_left_for_manual_editing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the exact lines."""
     import yaml
 
@@ -139,8 +139,8 @@ def test_yaml_is_changed_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         remove_provider("a")
 
 
-def test_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
-    """People keep their settings in repositories."""
+def test_symlink_is_kept(file: Path, tmp_path: Path) -> None:
+    """Some keep their settings in a repository."""
     real = tmp_path / "dotfiles.toml"
     real.write_text("", encoding="utf-8")
     file.parent.mkdir()
@@ -150,8 +150,8 @@ def test_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
     assert "[providers.work]" in real.read_text(encoding="utf-8")
 
 
-def test_mistakes_are_told_before_anything_is_written(file: Path) -> None:
-    """Bad settings, keys, names, a second one of the same name, one that is not there, a file that cannot be read."""
+def test_mistakes_are_reported_before_anything_is_written(file: Path) -> None:
+    """Bad settings, keys or names, duplicates, unknown names, an unreadable file."""
     for name, entry in (
         ("a", {"kind": "telegraph", "model": "m"}),
         ("a", {**ENTRY, "api_key": "sk-1"}),
@@ -192,8 +192,8 @@ def test_any_name_and_any_model_come_back(
     assert "providers" not in tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def test_every_preset_can_be_used() -> None:
-    """Kind, address and variable are right by the rules for providers."""
+def test_every_preset_is_valid() -> None:
+    """Kind, address and variable follow the rules for providers."""
     wanted = {
         "openai",
         "anthropic",
@@ -212,8 +212,8 @@ def test_every_preset_can_be_used() -> None:
         assert found.kind == "local" or found.address.startswith("http")
 
 
-def test_tables_of_tools_are_no_settings(file: Path) -> None:
-    """`[mcp.NAME]` is let through; anything else unknown is still refused."""
+def test_mcp_tables_are_accepted_in_the_file(file: Path) -> None:
+    """Any other unknown table is still refused."""
     write(file, '[mcp.a]\ncommand = "x"\n')
     assert load().language == ""
     assert mcp_table() == {"a": {"command": "x"}}

@@ -1,4 +1,4 @@
-"""Services with models: what the settings file may say about them, which one is asked, and where keys come from."""
+"""Providers: their settings, which one is used, and where keys come from."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_without_a_file_there_is_none(file: Path) -> None:
+def test_no_file_means_no_providers(file: Path) -> None:
     """Everything is rule-based by default."""
     assert providers() == {}
     assert choose_provider() is None
     assert providers_table() == {}
 
 
-def test_tables_stand_beside_settings(file: Path) -> None:
-    """The file may hold both; settings are read as before."""
+def test_provider_tables_share_a_file_with_settings(file: Path) -> None:
+    """The settings are read as before."""
     file.write_text(
         'language = "zh"\n[providers.a]\nmodel = "x"\n[providers.b]\nkind = "anthropic"\nmodel = "y"\nsummary_model = "z"\n'
         'base_url = "http://localhost:1"\ntimeout = 5\n',
@@ -73,8 +73,8 @@ def test_tables_stand_beside_settings(file: Path) -> None:
         ({**MINE, "summaries": "yes"}, "not true or false"),
     ],
 )
-def test_mistakes_are_named(file: Path, entry: Any, told: str) -> None:
-    """Each with the file, the table and the setting; a planted key is not repeated."""
+def test_mistakes_name_file_table_and_setting(file: Path, entry: Any, told: str) -> None:
+    """A planted key is not repeated."""
     with pytest.raises(InvalidInput, match=told) as caught:
         providers({"here": entry})
     assert str(file) in caught.value.message
@@ -82,7 +82,7 @@ def test_mistakes_are_named(file: Path, entry: Any, told: str) -> None:
     assert "sk-1" not in str(caught.value)
 
 
-def test_a_list_in_place_of_tables(file: Path) -> None:
+def test_list_of_providers_is_refused(file: Path) -> None:
     """`providers` itself must be a table."""
     file.write_text("providers = [1]\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="not a table"):
@@ -90,7 +90,7 @@ def test_a_list_in_place_of_tables(file: Path) -> None:
 
 
 def test_keys_come_from_the_environment_only() -> None:
-    """A missing one names its variable; a server of one's own gets no vendor's key unless told to."""
+    """A missing one names its variable; a custom server gets no vendor's key unless told to."""
     environ = {"OPENAI_API_KEY": "sk-openai", "MINE": " sk-mine\n"}
     assert Provider("a", model="m").key(environ) == "sk-openai"
     assert Provider("a", base_url="http://elsewhere/v1", model="m").key(environ) == ""
@@ -102,8 +102,8 @@ def test_keys_come_from_the_environment_only() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_client_does_not_show_its_key(kind: Any) -> None:
-    """Neither a client nor its provider prints the key."""
+def test_client_does_not_show_its_key(kind: Any) -> None:
+    """Neither a client nor its provider prints it."""
     client = client_for(
         Provider("a", kind, "http://127.0.0.1:1", "m", key_env="K"), {"K": "sk-secret-123456"}
     )

@@ -1,4 +1,4 @@
-"""Trying again: what is worth it, and how long to wait."""
+"""Retries: what is retried, and how long to wait."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Flaky:
         return Patience(sleep=self.slept.append, chance=lambda: 1.0, **more)  # type: ignore[arg-type]
 
 
-def test_pauses_grow_and_are_bounded() -> None:
-    """Half a second, one, two …, never more than the most."""
+def test_delays_grow_and_are_bounded() -> None:
+    """Half a second, one, two …, up to the maximum."""
     flaky = Flaky(*(ModelBusy("x") for _ in range(7)))
     assert with_retries(flaky, flaky.patience(tries=8, most=4.0)) == "fine"
     assert flaky.slept == [0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 4.0]
 
 
-def test_a_service_is_taken_at_its_word() -> None:
-    """Its own pause counts, also none; one that is too long is not waited for."""
+def test_requested_delay_is_respected() -> None:
+    """Also zero; one that is too long is not waited for."""
     flaky = Flaky(ModelBusy("x", retry_after=3), ModelBusy("x", retry_after=0))
     assert with_retries(flaky, flaky.patience()) == "fine"
     assert flaky.slept == [3.0, 0.0]
@@ -58,7 +58,7 @@ def test_a_service_is_taken_at_its_word() -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyRefused, ModelUnknown, ContextOverflow, ModelError])
-def test_what_would_fail_again_is_not_tried_again(kind: type[ModelError]) -> None:
+def test_permanent_failure_is_not_retried(kind: type[ModelError]) -> None:
     """A wrong key stays wrong."""
     flaky = Flaky(kind("x"))
     with pytest.raises(kind):
@@ -67,7 +67,7 @@ def test_what_would_fail_again_is_not_tried_again(kind: type[ModelError]) -> Non
 
 
 @pytest.mark.parametrize("kind", [ModelBusy, Unreachable, CutShort])
-def test_every_failure_is_told(kind: type[ModelError]) -> None:
+def test_every_failure_is_reported(kind: type[ModelError]) -> None:
     """Also the last one, which is raised."""
     flaky, heard = Flaky(*(kind("x") for _ in range(9))), list[int]()
     with pytest.raises(kind):
@@ -88,8 +88,8 @@ def test_every_failure_is_told(kind: type[ModelError]) -> None:
         ({"retry-after": "-5"}, None),
     ],
 )
-def test_how_services_ask_for_a_pause(headers: dict[str, str], seconds: float | None) -> None:
-    """Seconds, milliseconds or a date; nonsense is no pause."""
+def test_retry_headers_are_read(headers: dict[str, str], seconds: float | None) -> None:
+    """Seconds, milliseconds or a date; nonsense is ignored."""
     assert retry_after(headers, NOW) == seconds
 
 
@@ -105,7 +105,7 @@ def test_any_refusal_becomes_an_error(status: int, body: object) -> None:
     assert in_stream(body, provider="p", model="m").message
 
 
-def test_keys_in_a_vendors_words_are_blacked_out() -> None:
+def test_keys_in_error_texts_are_masked() -> None:
     """Services repeat parts of a wrong key; we do not."""
     error = build_response_error(
         500, {"error": {"message": "bad sk-abc123def456 here"}}, {}, provider="p", model="m"
@@ -122,8 +122,8 @@ def test_keys_in_a_vendors_words_are_blacked_out() -> None:
         "请求超过模型上下文长度",
     ],
 )
-def test_overflows_are_recognised_by_their_words(said: str) -> None:
-    """Vendors without a code for it are understood too."""
+def test_overflows_are_recognised_by_their_text(said: str) -> None:
+    """For vendors without an error code."""
     assert isinstance(
         build_response_error(400, {"error": {"message": said}}, {}, provider="p", model="m"), ContextOverflow
     )

@@ -1,4 +1,4 @@
-"""Services that send too much, nothing, or nonsense: bounded, told, and the answer kept."""
+"""Services that send too much, nothing, or nonsense: limited, reported, and the answer kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def streamed(client: Client, request: Request) -> Reply:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_without_end_is_ended_and_kept(kind: str) -> None:
+def test_endless_answer_is_cut_and_kept(kind: str) -> None:
     with ScriptedServer(None, Line(text="on and on ", endless=True, chunk=4000)) as server:
         client = opened(server, kind)
         reply = streamed(client, ask())
@@ -55,7 +55,7 @@ def test_an_answer_without_end_is_ended_and_kept(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_signs_of_life_alone_are_no_answer(kind: str) -> None:
+def test_keep_alives_alone_time_out(kind: str) -> None:
     comments = (": still here\n\n",) * 2000
     with ScriptedServer(None, Line(raw=comments, pace=0.02)) as server:
         client = opened(server, kind, timeout=0.6)
@@ -64,7 +64,7 @@ def test_signs_of_life_alone_are_no_answer(kind: str) -> None:
         client.close()
 
 
-def test_a_line_without_end_is_given_up_and_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_line_is_refused_and_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_sent, "LONGEST", 50_000)
     with ScriptedServer(None, Line(raw=("data: " + "x" * 200_000,))) as server:
         client = opened(server, "openai")
@@ -76,7 +76,7 @@ def test_a_line_without_end_is_given_up_and_not_asked_for_again(monkeypatch: pyt
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", ["stream", "complete"])
-def test_an_error_of_many_megabytes_is_a_few_lines(kind: str, way: str) -> None:
+def test_huge_error_is_shortened(kind: str, way: str) -> None:
     with ScriptedServer(None, Line(fault=Fault(400, "no " * 4_000_000))) as server:
         client = opened(server, kind)
         with pytest.raises(InvalidInput) as caught:
@@ -92,7 +92,7 @@ ODD = [-5, 1e30, 10**40, "many", True, float("inf"), 1.5, [1], {"n": 1}]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("figure", ODD, ids=repr)
 @pytest.mark.parametrize("way", ["stream", "complete"])
-def test_absurd_usage_costs_no_answer(kind: str, figure: Any, way: str) -> None:
+def test_absurd_usage_does_not_lose_the_answer(kind: str, figure: Any, way: str) -> None:
     with ScriptedServer(None, Line(text="fine", usage={"output": figure, "input": 12})) as server:
         client = opened(server, kind)
         reply = streamed(client, ask()) if way == "stream" else client.complete(ask())
@@ -113,7 +113,7 @@ def test_no_shape_of_usage_raises(value: Any) -> None:
     assert not usage_of(value).known or isinstance(value, dict)
 
 
-def test_parts_that_are_more_than_the_whole_are_taken_into_it() -> None:
+def test_parts_larger_than_the_total_are_added_to_it() -> None:
     with ScriptedServer(
         None, Line(text="x", usage={"output": 5, "reasoning": 90, "cached": 400, "input": 100})
     ) as server:
@@ -156,7 +156,7 @@ def test_every_beginning_of_arguments_is_known_as_such(
         ("max_tokens 不能超过 4096", 4096),
     ],
 )  # fmt: skip
-def test_services_say_in_their_own_words_how_long_an_answer_may_be(said: str, most: int | None) -> None:
+def test_output_limit_is_read_from_error_texts(said: str, most: int | None) -> None:
     assert output_limit_in(said) == most
     error = build_response_error(400, {"error": {"message": said}}, {}, provider="p", model="m")
     assert error.facts.get("output_limit") == most
@@ -173,8 +173,8 @@ def test_lines_are_the_same_however_the_bytes_come(pieces: list[bytes]) -> None:
     assert list(lines_of(pieces)) == list(lines_of([whole])) == whole.splitlines()
 
 
-def test_a_long_line_in_many_pieces_takes_no_longer_than_its_length() -> None:
-    """Counted, not timed: the bytes that are looked through are those of the line, a few times."""
+def test_long_line_in_many_pieces_is_read_in_linear_time() -> None:
+    """Counted, not timed: each byte of the line is scanned only a few times."""
     looked = 0
 
     class Counting(bytes):
@@ -196,7 +196,7 @@ def test_a_long_line_in_many_pieces_takes_no_longer_than_its_length() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_scripted_service_refuses_longer_answers_than_the_model_gives(kind: str) -> None:
+def test_scripted_service_refuses_answers_longer_than_the_model_allows(kind: str) -> None:
     with ScriptedServer(Scenario(lines=(Line(text="x"),), max_output=50)) as server:
         client = opened(server, kind)
         with pytest.raises(InvalidInput) as caught:

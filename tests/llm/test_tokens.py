@@ -1,4 +1,4 @@
-"""Counting and cutting, for every family."""
+"""Counting and cutting tokens, for every family."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ MODELS = ["", "gpt-4", "gpt-5", "claude-opus-5", "qwen3-max", "nobody-knows-me"]
         ("a-model-of-my-own", "estimate:unknown", False),
     ],
 )
-def test_a_model_has_its_tokenizer(model: str, name: str, exact: bool) -> None:
+def test_model_has_its_tokenizer(model: str, name: str, exact: bool) -> None:
     found = tokenizer_for(model)
     assert (found.name, found.exact) == (name, exact)
 
 
 @pytest.mark.parametrize(("model", "vocabulary"), [("deepseek-v4-pro", "deepseek"), ("qwen3.8-27b", "qwen")])
-def test_a_vocabulary_that_is_installed_is_used(model: str, vocabulary: str) -> None:
+def test_installed_vocabulary_is_used(model: str, vocabulary: str) -> None:
     """Without the package an estimate, with it an exact count."""
     from backscroll.llm.tokens.encodings import available
 
@@ -70,17 +70,17 @@ def test_a_vocabulary_that_is_installed_is_used(model: str, vocabulary: str) -> 
     ("text", "o200k", "cl100k"),
     [("", 0, 0), ("hello world", 2, 2), ("你好，世界", 3, 6), ("<|endoftext|>", 7, 7), ("\n\n\n", 1, 1)],
 )
-def test_known_counts(text: str, o200k: int, cl100k: int) -> None:
+def test_known_token_counts(text: str, o200k: int, cl100k: int) -> None:
     assert named_tokenizer("o200k").count(text) == o200k
     assert named_tokenizer("cl100k").count(text) == cl100k
 
 
-def test_an_unknown_model_counts_as_o200k_does() -> None:
+def test_unknown_model_counts_like_o200k() -> None:
     text = "The quick brown fox 快速的棕色狐狸"
     assert tokenizer_for("nobody-knows-me").count(text) == named_tokenizer("o200k").count(text)
 
 
-def test_an_estimate_is_above_its_measure_and_weighs_chinese_apart() -> None:
+def test_estimate_is_scaled_and_weighs_chinese_separately() -> None:
     plain = named_tokenizer("o200k")
     claude = tokenizer_for("claude-opus-5")
     english, chinese = "a word about tides " * 50, "今天的潮汐表在这里" * 50
@@ -88,7 +88,7 @@ def test_an_estimate_is_above_its_measure_and_weighs_chinese_apart() -> None:
     assert claude.count(chinese) / plain.count(chinese) == pytest.approx(1.7, abs=0.03)
 
 
-def test_an_unknown_name_of_a_tokenizer_is_refused() -> None:
+def test_unknown_tokenizer_name_is_refused() -> None:
     with pytest.raises(InvalidInput, match="unknown tokenizer"):
         named_tokenizer("p50k")
 
@@ -113,25 +113,25 @@ def test_a_cut_text_is_a_beginning_that_fits(text: str, n: int, model: str) -> N
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_cut_uses_the_room_there_is(model: str) -> None:
+def test_cut_uses_the_available_room(model: str) -> None:
     counter = tokenizer_for(model)
     text = "All tides are moved by the moon, and some by the sun. " * 400
     assert counter.count(counter.cut(text, 500)) >= 495
 
 
-def test_the_first_tokens_are_whole_words() -> None:
+def test_cut_keeps_whole_words() -> None:
     assert tokenizer_for("gpt-5").cut("one two three four five", 3) == "one two three"
 
 
-def test_cutting_works_on_runs_with_few_tokens() -> None:
-    """The room that is looked at grows until enough tokens are in it."""
+def test_cut_works_on_runs_with_few_tokens() -> None:
+    """The range that is examined grows until it contains enough tokens."""
     counter = tokenizer_for("gpt-5")
     cut = counter.cut(" " * 400_000, 100)
     assert 10_000 < len(cut) < 20_000
     assert counter.count(cut) <= 100
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest counts go when there are too many."""
     monkeypatch.setattr(tokens, "_KEPT", 40)
     counter = Tokenizer("test", "o200k", exact=True)
@@ -141,13 +141,13 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "text 499" in counter._kept
 
 
-def test_long_texts_are_not_kept_in_memory() -> None:
+def test_long_texts_are_not_cached() -> None:
     counter = Tokenizer("test", "o200k", exact=True)
     counter.count("tide " * 10_000)
     assert all(len(key) <= 192 for key in counter._kept)
 
 
-def test_many_threads_count_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_threads_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_KEPT", 16)
     counter = Tokenizer("test", "o200k", exact=True)
     texts = [f"word {n} 字" for n in range(200)]

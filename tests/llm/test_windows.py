@@ -1,4 +1,4 @@
-"""What is known about models: spellings, families, windows."""
+"""Facts about models: name variants, families, windows."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ def test_one_model_has_many_spellings(given: str, plain: str) -> None:
         ("gemini-2.5-pro", 1_048_576, 65_536),
     ],
 )
-def test_windows_of_models_in_use(model: str, tokens: int, output: int) -> None:
+def test_common_models_have_their_window(model: str, tokens: int, output: int) -> None:
     found = window_for(model)
     assert (found.tokens, found.output, found.known) == (tokens, output, True)
 
 
-def test_a_model_that_only_the_price_list_knows_has_its_window() -> None:
+def test_model_known_only_to_the_price_list_has_its_window() -> None:
     assert built_in_window("moonshot-v1-8k") is None
     found = window_for("moonshot-v1-8k")
     assert (found.tokens, found.known) == (8_192, True)
 
 
-def test_a_model_that_nobody_knows_gets_a_careful_window_that_says_so() -> None:
+def test_unknown_model_gets_a_small_window_marked_as_unknown() -> None:
     found = window_for("nobody-knows-me")
     assert (found.tokens, found.known) == (UNKNOWN_WINDOW, False)
 
 
-def test_a_table_of_ones_own_wins(tmp_path: Path) -> None:
+def test_own_table_wins(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(
         '[[model]]\nmatch = "gpt-5*"\nwindow = 50000\nmax_output = 9000\n'
@@ -90,8 +90,8 @@ def test_every_name_has_a_family_and_a_window(model: str) -> None:
     assert window_for(f"nobody {model}").tokens > 0
 
 
-def test_the_table_is_sound() -> None:
-    """Every family is reachable by a name, has sensible factors, and every window holds its answer."""
+def test_window_table_is_consistent() -> None:
+    """Every family can be reached by a name, has sensible factors, and every window holds its answer."""
     data = tomllib.loads((files("backscroll.llm") / "models.toml").read_text(encoding="utf-8"))
     assert len({f["name"] for f in data["family"]}) == len(data["family"])
     for family in data["family"]:

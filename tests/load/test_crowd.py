@@ -1,4 +1,4 @@
-"""Eight processes on one store: no error, nothing lost, everybody's order kept. BACKSCROLL_LOAD_SECONDS says for how long."""
+"""Eight processes on one store: no error, nothing lost, order kept. BACKSCROLL_LOAD_SECONDS sets the duration."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def look(address: str, counts: list[dict[str, int]]) -> None:
 
 @pytest.mark.load
 def test_eight_processes_on_one_sqlite_file(sqlite_url: str) -> None:
-    """Nobody sees `database is locked`, nothing is lost, and the order of each thread is everybody's order."""
+    """No `database is locked`, nothing lost, and all agree on the order of each thread."""
     look(sqlite_url, crowd(sqlite_url))
 
 
 @pytest.mark.load
 def test_eight_processes_on_one_postgres(database_url: str) -> None:
-    """The same on PostgreSQL: no error reaches anybody, nothing is lost."""
+    """The same on PostgreSQL: no errors, nothing lost."""
     look(database_url, crowd(database_url))

@@ -1,4 +1,4 @@
-"""Many callers of one process on PostgreSQL: every call comes to its end, nobody starves, the server sees few connections."""
+"""Many callers of one process on PostgreSQL: every call finishes, with few connections to the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Overtaking:
 
 @pytest.mark.load
 def test_forty_os_threads_on_one_engine(prepared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes, reads and prompts of forty callers on four connections: no error, and each waits for those before it only."""
+    """Writes, reads and prompts of forty callers on four connections: no error, served in order."""
     overtaking = Overtaking(monkeypatch)
     with backscroll.open(prepared_url, background=False, postgres_connections=4) as store:
         threads = [store.create(f"thread {n}") for n in range(40)]
@@ -64,7 +64,7 @@ def test_forty_os_threads_on_one_engine(prepared_url: str, monkeypatch: pytest.M
 
 @pytest.mark.load
 def test_two_hundred_tenants_in_one_process(prepared_url: str) -> None:
-    """Each has an engine of its own, and all of them share a few connections."""
+    """Each has its own engine, and all share a few connections."""
     stores = [backscroll.open(prepared_url, tenant=f"tenant {n}", background=False) for n in range(200)]
     try:
         most, stop = [0], threading.Event()

@@ -1,4 +1,4 @@
-"""Properties of counting: what a prompt is counted as is never less than what is sent, whatever its parts are, on every wire."""
+"""A prompt is never counted as less than what is sent, whatever its parts, on every wire."""
 
 from __future__ import annotations
 
@@ -178,14 +178,14 @@ def test_no_message_is_spelled_in_more_than_it_is_counted(
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("tools", [None, True, False])
-def test_arguments_that_are_no_json_are_counted_as_they_are_spelled(wire: str, tools: bool | None) -> None:
-    """A text that is no object is sent inside one, where its quotes and line breaks take more."""
+def test_arguments_that_are_not_json_are_counted_as_sent(wire: str, tools: bool | None) -> None:
+    """A text that is not an object is wrapped in one, where its quotes and line breaks take more."""
     call = ToolCall("c1", "Grep", str({"path": "src/a.py", "content": "x = 1\n好" * 400}))
     assert_bounded([("user", (Text("go on"),)), ("assistant", (call,))], wire, tools)
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_result_without_its_call_is_told_under_no_long_name(wire: str) -> None:
-    """Whoever made up an id of a hundred letters does not take room from the rest."""
+def test_result_without_its_call_has_a_short_name(wire: str) -> None:
+    """An invented id of a hundred letters takes no room from the rest."""
     results = [ToolResult("名字" * 60 + str(n), (Text("ok"),)) for n in range(6)]
     assert_bounded([("user", (Text("go on"),)), *(("tool", (result,)) for result in results)], wire, True)

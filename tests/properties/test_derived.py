@@ -392,12 +392,12 @@ def explore(folder: Path, examples: int, steps: int) -> None:
 
 
 def test_memory_follows_the_history(tmp_path: Path) -> None:
-    """Any sequence of changes, prompts and background work: equal to a rebuild, and zero residue."""
+    """Any sequence of changes, prompts and background work: equal to a rebuild, and no residue."""
     explore(tmp_path, max(4, settings().max_examples // 12), 30)
 
 
-def test_a_native_copy_comes_to_the_same(tmp_path: Path) -> None:
-    """What is exported natively and imported into an empty store derives the same things and builds the same prompts."""
+def test_native_copy_derives_the_same(tmp_path: Path) -> None:
+    """A native export imported into an empty store derives the same and builds the same prompts."""
     chance = random.Random(11)
     machine = Memory(tmp_path)
     machine.begin(10)

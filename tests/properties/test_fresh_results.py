@@ -1,4 +1,4 @@
-"""What the model has not seen yet: shown whole wherever it fits, shared out where it does not."""
+"""Results that the model has not seen yet: shown whole if they fit, otherwise shared out."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def test_a_step_larger_than_the_budget_is_shared_out(
         assert again.messages == made.messages
 
 
-def test_what_is_fresh_is_condensed_by_the_next_compaction(tmp_path: Path) -> None:
-    """A giant is whole in the prompt that shows it first, and once there is no room for more it goes before the rest does."""
+def test_fresh_result_is_condensed_by_the_next_compaction(tmp_path: Path) -> None:
+    """A giant is whole in the first prompt that shows it, and is the first to go once room is short."""
     chance, budget = random.Random(7), 8_000
     with opened(tmp_path / "store.db", Clock()) as engine:
         thread = engine.create("giant")

@@ -1,4 +1,4 @@
-"""A conversation that grows for hundreds of turns: every prompt fits, compactions are few, and nothing binding is lost."""
+"""A conversation of hundreds of turns: every prompt fits, compactions are few, nothing required is lost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compactions(thread: backscroll.Thread) -> list[int]:
 
 
 def test_three_hundred_turns_stay_within_the_budget(tmp_path: Path) -> None:
-    """Every prompt fits and is valid; compactions come in batches, never twice without new messages between them."""
+    """Every prompt fits and is valid; compactions come in batches, never twice without new messages."""
     clock, chance = Clock(), random.Random(5)
     with opened(tmp_path / "store.db", clock) as engine:
         thread = engine.create("long")
@@ -79,8 +79,8 @@ def test_three_hundred_turns_stay_within_the_budget(tmp_path: Path) -> None:
         assert pinned.id in {block.message for block in made.blocks}
 
 
-def test_asking_again_never_compacts_again(tmp_path: Path) -> None:
-    """Whatever the budget was before, the second prompt in the same budget finds nothing to condense."""
+def test_second_prompt_never_compacts_again(tmp_path: Path) -> None:
+    """Whatever the budget was before, the second prompt in the same budget has nothing to condense."""
     chance = random.Random(9)
     clock = Clock()
     with opened(tmp_path / "store.db", clock) as engine:
@@ -99,8 +99,8 @@ def test_asking_again_never_compacts_again(tmp_path: Path) -> None:
             assert spelled(third) == spelled(second)
 
 
-def test_from_128k_to_8k_and_back(tmp_path: Path) -> None:
-    """A change of window, wire and tools between prompts: each fits; after an undo everything is there again."""
+def test_budget_can_shrink_from_128k_to_8k_and_grow_back(tmp_path: Path) -> None:
+    """Window, wire and tools change between prompts: each fits; undo restores everything."""
     chance = random.Random(3)
     tool = {"type": "function", "function": {"name": "Read", "parameters": {"type": "object"}}}
     with opened(tmp_path / "store.db", Clock()) as engine:
@@ -124,8 +124,8 @@ def test_from_128k_to_8k_and_back(tmp_path: Path) -> None:
         assert spelled(thread.prompt(128_000, recall=False, dry_run=True)) == spelled(whole)
 
 
-def test_a_compaction_that_would_not_shrink_is_not_made(tmp_path: Path) -> None:
-    """A short conversation is left as it is, whoever asks; and so is one that consists of protected things."""
+def test_useless_compaction_is_not_made(tmp_path: Path) -> None:
+    """A short conversation stays as it is, whoever asks; so does one of protected messages only."""
     with opened(tmp_path / "store.db", Clock()) as engine:
         thread = engine.create("short")
         for n in range(4):
@@ -135,8 +135,8 @@ def test_a_compaction_that_would_not_shrink_is_not_made(tmp_path: Path) -> None:
         assert (done.event, done.before, done.saved, thread.head) == (None, done.after, 0, head)
 
 
-def test_a_refused_prompt_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Where what is protected does not fit, nothing is written, and the budget that is named does."""
+def test_refused_prompt_leaves_nothing_behind(tmp_path: Path) -> None:
+    """If the protected messages do not fit, nothing is written, and the budget it names does fit."""
     chance = random.Random(2)
     with opened(tmp_path / "store.db", Clock()) as engine:
         thread = engine.create("too small")
@@ -153,8 +153,8 @@ def test_a_refused_prompt_leaves_nothing_behind(tmp_path: Path) -> None:
         assert thread.prompt(least, reserve=0).receipt.total <= least
 
 
-def test_two_who_compact_at_once(tmp_path: Path) -> None:
-    """What one engine deletes while another condenses is in no compaction that is written down."""
+def test_concurrent_delete_is_respected_by_a_compaction(tmp_path: Path) -> None:
+    """What one engine deletes while another condenses is in no recorded compaction."""
     place, clock = tmp_path / "store.db", Clock()
     with opened(place, clock) as engine, opened(place, clock, 1) as other:
         thread = engine.create("race")

@@ -1,4 +1,4 @@
-"""Prompts only grow: what a wire was sent stays as it was sent, whatever is said next."""
+"""Prompts only grow: what was sent on a wire stays as it was sent, whatever comes next."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_a_strict_service_takes_every_prompt(chance: random.Random, data: st.Dat
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_late_result_is_told_at_its_own_place(wire: Wire) -> None:
-    """The user spoke before it came: the stand-in was sent, and stays."""
+def test_late_result_is_placed_where_it_arrived(wire: Wire) -> None:
+    """The user spoke before it came: the placeholder was sent, and stays."""
     blocks = [block("user", "go"), call("c1"), block("user", "stop")]
     one, two = render(blocks, wire), render([*blocks, block("assistant", "ok"), result("c1", "found")], wire)
     assert NO_RESULT in json.dumps(one.messages)
@@ -73,7 +73,7 @@ def test_a_late_result_is_told_at_its_own_place(wire: Wire) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_results_of_parallel_calls_are_waited_for(wire: Wire) -> None:
-    """While a call waits nothing is settled; results that come in any order, or beside system text, are all taken."""
+    """No placeholder while a call waits; results in any order, or next to system text, are accepted."""
     blocks = [block("user", "go"), call("c1", "c2"), result("c2", "two")]
     assert not render(blocks, wire).settled
     done = render([*blocks, block("system", "a hook ran"), result("c1", "one")], wire)
@@ -84,8 +84,8 @@ def test_results_of_parallel_calls_are_waited_for(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_replies_that_were_told_in_pieces_wait_for_each_other(wire: Wire) -> None:
-    """Some programs write calls and results of one reply down as they come."""
+def test_replies_in_pieces_are_joined(wire: Wire) -> None:
+    """Some programs record calls and results of one reply as they come."""
     blocks = [
         block("user", "go"),
         call("c1"),
@@ -102,8 +102,8 @@ def test_replies_that_were_told_in_pieces_wait_for_each_other(wire: Wire) -> Non
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_an_insertion_closes_a_step(wire: Wire) -> None:
-    """It was sent behind a stand-in; a result that comes later cannot change that."""
+def test_insertion_closes_a_step(wire: Wire) -> None:
+    """It was sent after a placeholder; a later result cannot change that."""
     blocks = [block("user", "go"), call("c1"), block("user", "task", section=Section.TASK)]
     one, two = render(blocks, wire), render([*blocks, result("c1", "found")], wire)
     assert begins(one.messages, two.messages)
@@ -112,7 +112,7 @@ def test_an_insertion_closes_a_step(wire: Wire) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_ids_depend_on_earlier_calls_alone(wire: Wire) -> None:
-    """Also where a later call has the very id that an earlier one was given."""
+    """Even if a later call has an id that an earlier one was given."""
     odd = "x y" * 30
     blocks = [block("user", "go"), call(odd), result(odd)]
     one = render(blocks, wire)
@@ -122,8 +122,8 @@ def test_ids_depend_on_earlier_calls_alone(wire: Wire) -> None:
     assert len(set(re.findall("call_[0-9a-f]{24}", json.dumps(two.messages)))) == 3
 
 
-def test_thinking_is_not_taken_out_because_of_later_blocks() -> None:
-    """Calls in a prompt without tools, a broken seal: only what stands behind them loses its thinking."""
+def test_later_blocks_do_not_remove_thinking() -> None:
+    """Calls in a prompt without tools, a broken seal: only what follows loses its thinking."""
     begun = [block("user", "a"), block("assistant", Reasoning("hm", "sig"), "b"), block("user", "c")]
     later = [call("c1"), result("c1"), block("assistant", Reasoning("then", "sig"), "d"), block("user", "e")]
     one = render(begun, ANTHROPIC, tools=[], same_model=True)
@@ -133,7 +133,7 @@ def test_thinking_is_not_taken_out_because_of_later_blocks() -> None:
     assert "then" not in json.dumps(two.messages)
 
 
-def test_a_broken_seal_leaves_the_thinking_before_it_alone() -> None:
+def test_broken_seal_keeps_earlier_thinking() -> None:
     """In the middle of a loop of calls: what was sent with its thinking keeps it."""
     thinks = block("assistant", Reasoning("hm", "sig"), ToolCall("c1", "ls", {}))
     broken = Opaque("anthropic", "redacted_thinking", '{"type": "redacted_thinking"}')
@@ -145,15 +145,15 @@ def test_a_broken_seal_leaves_the_thinking_before_it_alone() -> None:
     assert "redacted" not in json.dumps(two.messages)
 
 
-def test_words_that_ask_to_go_on_are_not_settled() -> None:
-    """They keep the user's place; whoever sends such a prompt has to write them down."""
+def test_request_to_continue_stays_unsettled() -> None:
+    """It holds the user's place; the caller that sends such a prompt has to record it."""
     out = render([block("user", "a"), block("assistant", "b")], ANTHROPIC)
     assert GO_ON in json.dumps(out.messages)
     assert not out.settled
 
 
-def test_many_open_steps_are_closed_one_after_the_other() -> None:
-    """Thousands of replies with a lost result each and nobody speaking in between: no recursion, nothing lost."""
+def test_many_open_steps_are_closed_without_recursion() -> None:
+    """Thousands of replies with a lost result each and no user message between them; nothing is lost."""
     blocks = [block("user", "go")]
     for n in range(1500):
         blocks += [call(f"a{n}", f"b{n}"), result(f"b{n}", f"out {n}")]

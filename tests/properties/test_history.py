@@ -437,7 +437,7 @@ def explore(opener: Opener, examples: int, steps: int) -> None:
 
 
 def test_sqlite_agrees_with_the_model(tmp_path: Path) -> None:
-    """Any sequence of operations on a SQLite store, by two engines in turn, gives what the model says."""
+    """For any sequence of operations on a SQLite store, by two engines in turn."""
 
     def opener() -> list[backscroll.Engine]:
         place = Path(tempfile.mkdtemp(dir=tmp_path)) / "store.db"
@@ -448,7 +448,7 @@ def test_sqlite_agrees_with_the_model(tmp_path: Path) -> None:
 
 @pytest.mark.postgres
 def test_postgres_agrees_with_the_model(postgres_url: str) -> None:
-    """Any sequence of operations on a PostgreSQL store, by two engines in turn, gives what the model says."""
+    """For any sequence of operations on a PostgreSQL store, by two engines in turn."""
     from backscroll.stores.postgres.store import PostgresStore
 
     numbers = itertools.count()
@@ -460,7 +460,7 @@ def test_postgres_agrees_with_the_model(postgres_url: str) -> None:
     explore(opener, settings().max_examples // 5, 40)
 
 
-def test_refusals_are_all_of_one_tree() -> None:
+def test_refusals_belong_to_one_tree_of_errors() -> None:
     """What the model compares are classes of the one tree of errors."""
     assert outcome(lambda: backscroll.NotFound) == (backscroll.NotFound, None)
     assert issubclass(

@@ -379,5 +379,5 @@ def explore(made: Callable[[], RuleBasedStateMachine], examples: int, steps: int
 
 
 def test_living_memory_follows_the_history(tmp_path: Path) -> None:
-    """Any sequence of changes, overrides, tasks and delayed analysis: equal to a rebuild, zero residue, overrides stand."""
+    """Any sequence of changes, overrides, tasks and delayed analysis: equal to a rebuild, no residue."""
     explore(lambda: Living(Path(tempfile.mkdtemp(dir=tmp_path))), max(8, settings().max_examples // 8), 30)

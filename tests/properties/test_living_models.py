@@ -117,7 +117,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         yield running
 
 
-def test_living_memory_that_a_model_reads(tmp_path: Path, server: ScriptedServer) -> None:
+def test_living_memory_read_by_a_model(tmp_path: Path, server: ScriptedServer) -> None:
     """What a model said follows the history like all the rest, and is paid for once."""
     folder = tmp_path / "runs"
     folder.mkdir()

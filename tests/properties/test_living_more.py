@@ -209,11 +209,11 @@ class OnAServer(Busier):
         self.equals_elsewhere(held)
 
 
-def test_living_memory_with_everything_else_between(tmp_path: Path) -> None:
-    """Prompts, crops, tools, memories and worlds between all the rest: equal to a rebuild, and to an import elsewhere."""
+def test_living_memory_mixed_with_everything_else(tmp_path: Path) -> None:
+    """Prompts, crops, tools, memories and worlds in between: equal to a rebuild, and to an import."""
     explore(lambda: Busier(Path(tempfile.mkdtemp(dir=tmp_path))), max(5, settings().max_examples // 10), 30)
 
 
-def test_living_memory_on_a_server(tmp_path: Path, new_database: Callable[[], str]) -> None:
-    """The same on PostgreSQL, with fewer runs."""
+def test_living_memory_on_postgres(tmp_path: Path, new_database: Callable[[], str]) -> None:
+    """The same, with fewer runs."""
     explore(lambda: OnAServer(Path(tempfile.mkdtemp(dir=tmp_path)), new_database()), 3, 25)

@@ -70,8 +70,8 @@ def test_a_prompt_is_a_function_of_log_settings_and_clock(talk: int, acts: list[
 
 
 @pytest.mark.parametrize("minutes", [1, 29])
-def test_a_cold_cache_is_known_from_the_log(minutes: int) -> None:
-    """Whether the cache has gone cold is decided alike where no receipt was ever kept."""
+def test_cold_cache_is_known_from_the_log(minutes: int) -> None:
+    """Whether the cache is cold is decided the same way without any receipt."""
     talk = [("talk", 0, n) for n in (8, 0, 0)]
     with lived(20, talk, high=0.95, low=0.2) as world:
         thread = world.threads[0]
@@ -91,8 +91,8 @@ def asked(world: World) -> bool:
     return found[-1].head["reason"] == "asked"
 
 
-def test_a_fork_keeps_the_prefix_of_a_compaction_that_it_shares_the_end_of() -> None:
-    """It is clipped, not dropped: the provider has the prefix in its cache. A fork before that end shows its own messages."""
+def test_fork_keeps_the_prefix_of_a_shared_compaction() -> None:
+    """It is clipped, not dropped: the provider has it cached. An earlier fork shows its own messages."""
     with lived(29, ASKED) as world:
         thread = world.threads[0]
         assert asked(world)
@@ -105,7 +105,7 @@ def test_a_fork_keeps_the_prefix_of_a_compaction_that_it_shares_the_end_of() -> 
         assert (early.receipt.messages, early.receipt.left_out) == (6, 0)
 
 
-def test_what_is_said_after_a_rewind_does_not_bring_a_compaction_back() -> None:
+def test_message_after_a_rewind_does_not_restore_a_compaction() -> None:
     """The prompt before it showed the messages: the next one shows them too."""
     with lived(29, ASKED) as world:
         thread = world.threads[0]

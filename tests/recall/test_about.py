@@ -1,4 +1,4 @@
-"""Whether anything is about a question, who is meant, what is only a nod, and what a message asks for."""
+"""Whether anything relates to a question, who is meant, and what a message asks for."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def threads(engine: Engine) -> dict[str, Thread]:
         ("zh", "我的猫几岁了？"),
     ],
 )
-def test_it_says_that_nothing_is_about_it(threads: dict[str, Thread], language: str, question: str) -> None:
+def test_unknown_subject_is_reported(threads: dict[str, Thread], language: str, question: str) -> None:
     """No items, and one sentence in the language of the question."""
     found = threads[language].recall(question, 500)
     assert found.items == ()
@@ -100,10 +100,10 @@ def test_it_says_that_nothing_is_about_it(threads: dict[str, Thread], language: 
         ("zh", "What is my sister doing in June?", "妹妹"),
     ],
 )
-def test_what_was_spoken_of_is_found(
+def test_related_messages_are_found(
     threads: dict[str, Thread], language: str, question: str, answer: str
 ) -> None:
-    """In its own words, in the other language, or by the matter that both are about."""
+    """In the same words, in the other language, or by a shared topic."""
     found = threads[language].recall(question, 300)
     assert found.items
     assert answer in found.items[0].text
@@ -143,15 +143,15 @@ def market(engine: Engine) -> dict[str, Thread]:
         ("zh", "蜡烛在哪里买？", True),
     ],
 )
-def test_in_a_long_talk_a_word_in_common_is_not_enough(
+def test_common_word_is_not_enough_in_a_long_thread(
     market: dict[str, Thread], language: str, question: str, about: bool
 ) -> None:
-    """What was never spoken of tells more than a common word that stands somewhere."""
+    """A subject never mentioned weighs more than a common word found somewhere."""
     assert bool(market[language].recall(question, 300).items) is about
 
 
-def test_a_word_that_the_dictionary_lacks_is_not_like_all_others() -> None:
-    """Such words had one vector, that of white space."""
+def test_unknown_words_do_not_all_have_one_vector() -> None:
+    """They used to share that of white space."""
     from backscroll.llm.encoders.encoder import encoder_of
 
     encoder = encoder_of("wordllama")
@@ -164,7 +164,7 @@ def test_a_word_that_the_dictionary_lacks_is_not_like_all_others() -> None:
 # -- who is meant, what is only a nod ----------------------------------------------------------------------------
 
 
-def test_a_name_by_which_the_other_one_calls_them() -> None:
+def test_name_used_by_the_other_speaker_is_recognised() -> None:
     """ "Thanks, Mel!" twice, and a question about Mel means what Melanie said."""
     index = RecallIndex()
     talk = [
@@ -192,8 +192,8 @@ def test_a_name_by_which_the_other_one_calls_them() -> None:
         ("👍", True),
     ],
 )
-def test_greetings_and_nods(text: str, idle: bool) -> None:
-    """Nothing is left of them but marks."""
+def test_greetings_have_no_terms(text: str, idle: bool) -> None:
+    """Only marks are left of them."""
     assert is_idle(text) is idle
 
 
@@ -221,7 +221,7 @@ def test_a_list_wants_something_of_every_sitting(texts: list[tuple[float, int]])
         "Where did we go last Friday?",
     ],
 )
-def test_messages_that_point_to_the_past(question: str) -> None:
+def test_messages_that_refer_to_the_past_need_recall(question: str) -> None:
     """By themselves, whatever the prompt shows."""
     assert needs_past(understand(question, TODAY), now=TODAY).sure
 
@@ -240,13 +240,13 @@ def test_messages_that_point_to_the_past(question: str) -> None:
         "Thanks, that's all for today.",
     ],
 )
-def test_ordinary_work_does_not(message: str) -> None:
+def test_plain_requests_do_not_refer_to_the_past(message: str) -> None:
     """It wants something done."""
     assert not needs_past(understand(message, TODAY), now=TODAY).sure
 
 
-def test_a_plain_question_gets_what_the_prompt_does_not_show(tmp_path: Path) -> None:
-    """Nothing in it points back; a request with the same words gets nothing."""
+def test_plain_question_gets_what_the_prompt_does_not_show(tmp_path: Path) -> None:
+    """It does not refer to the past; a request with the same words gets nothing."""
     with backscroll.open(tmp_path / "a.db", background=False) as opened:
         thread = opened.create("Long")
         thread.append("user", "Deborah recommends the album Still Water for meditation.")
@@ -262,8 +262,8 @@ def test_a_plain_question_gets_what_the_prompt_does_not_show(tmp_path: Path) -> 
         )
 
 
-def test_words_that_every_text_has_are_words_all_the_same(tmp_path: Path) -> None:
-    """Among many berths the one that is asked for is found, though its words are common and "agree" was never said."""
+def test_common_words_still_find_their_message(tmp_path: Path) -> None:
+    """The right berth is found, though its words are common and "agree" was never said."""
     with backscroll.open(tmp_path / "berths.db", background=False) as store:
         thread = store.create("harbour", kind="agent")
         for number in range(1, 60):

@@ -1,4 +1,4 @@
-"""Cutting a text into pieces reads no more of it than the pieces need, and cuts as if it had read all."""
+"""Cutting a text into pieces reads no more than they need, and cuts as if it had read all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_sentences_are_those_that_a_split_gives(text: str):
     assert one_by_one == candidate._SENTENCE.split(text)
 
 
-def test_what_follows_the_last_piece_changes_nothing():
+def test_text_after_the_last_piece_changes_nothing():
     """The pieces of an endless text are those of its beginning."""
     lines = "".join(f"line {n} says something about the parser. 第{n}行说了一些话。\n" for n in range(2_000))
     assert pieces_of(lines) == pieces_of(lines[:20_000])

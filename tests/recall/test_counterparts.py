@@ -1,4 +1,4 @@
-"""The table of words in two languages, and what is found by it."""
+"""The bilingual word table, and what is found by it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE = counterparts()
 
 
 def test_every_line_of_the_table_is_used() -> None:
-    """Each Chinese word has an English counterpart that has letters to look for, and each of those leads back."""
+    """Each Chinese word has an English counterpart with letters, and each of those leads back."""
     text = files("backscroll.recall").joinpath("counterparts.toml").read_text(encoding="utf-8")
     lines = [line for part in tomllib.loads(text).values() for line in str(part).strip().split("\n")]
     words = [word for line in lines for word in line.partition(" = ")[0].split()]
@@ -29,8 +29,8 @@ def test_every_line_of_the_table_is_used() -> None:
         assert not word.isascii(), word
 
 
-def test_the_longest_word_counts() -> None:
-    """数据库 is a database, not data; a phrase of English is looked up as one."""
+def test_longest_word_wins() -> None:
+    """数据库 is a database, not data; an English phrase is looked up as one."""
     assert [word for word, _ in english_of("数据库连接池的超时")] == ["数据库", "连接池", "超时"]
     assert dict(english_of("端口"))["端口"] == (("port",),)
     found = dict(chinese_of(terms_of("the phone numbers and the databases")[0]))
@@ -40,8 +40,8 @@ def test_the_longest_word_counts() -> None:
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(sorted(TABLE.english)), max_size=8).map("".join))
 @settings(max_examples=200, deadline=None)
-def test_any_text(text: str) -> None:
-    """Whatever is asked, what is found stands in it and is what the table says."""
+def test_counterparts_are_those_of_the_table(text: str) -> None:
+    """For any text."""
     for word, found in english_of(text):
         assert found == TABLE.english[word]
         assert word in text

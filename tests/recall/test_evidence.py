@@ -1,4 +1,4 @@
-"""The adapter of the evidence benchmark: the product's own modules, asked by somebody else's harness."""
+"""The adapter of the evidence benchmark: the product's own modules, called by another harness."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ TURNS = [
 
 
 @pytest.mark.parametrize("system", [Recall, Words])
-def test_every_turn_is_given_once_best_first(system: type[Recall]) -> None:
-    """The harness packs what it is given; what answers stands before what does not."""
+def test_every_turn_is_listed_once_best_first(system: type[Recall]) -> None:
+    """The harness packs what it gets; what answers comes first."""
     made = system("en")
     made.ingest(TURNS)
     order = made.context("Which headphones did John buy?", 512)
@@ -43,16 +43,16 @@ def test_every_turn_is_given_once_best_first(system: type[Recall]) -> None:
     assert order == made.context("Which headphones did John buy?", 4096)
 
 
-def test_turns_as_recall_sees_them() -> None:
-    """Days are read from headings of any shape; the assistant is known by its name."""
+def test_turns_have_dates_and_speakers() -> None:
+    """Dates are read from headings of any shape; the assistant is known by its name."""
     seen = [candidate_of(turn) for turn in TURNS]
     assert [str(one.day) for one in seen] == ["2022-10-13"] * 3 + ["2024-04-05"]
     assert [one.assistant for one in seen] == [False, False, False, True]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared retrieval data are not beside the repository")
-def test_the_evidence_is_found_in_real_conversations() -> None:
-    """A small set, its questions and their evidence: within the first ten of seventy turns nearly always."""
+def test_evidence_is_found_in_real_conversations() -> None:
+    """A small set of questions: nearly always within the first ten of seventy turns."""
     hits = total = 0
     with (DATA / "memorybank-zh.jsonl").open(encoding="utf-8") as lines:
         for line in lines:

@@ -16,13 +16,13 @@ def words(text: str) -> int:
 LOG = "\n".join(f"line {n} of the build went well and took a while" for n in range(200))
 
 
-def test_a_text_that_fits_is_left_alone() -> None:
+def test_short_text_is_left_whole() -> None:
     """Nothing is cut that need not be."""
     assert excerpt("short", {"x"}, lambda _: 1.0, words, 5) == "short"
 
 
-def test_the_line_that_answers_is_in() -> None:
-    """With the lines beside it, and marks where something is left out."""
+def test_excerpt_contains_the_answering_line() -> None:
+    """With its neighbours, and marks where text is left out."""
     text = LOG.replace("line 120 of the build went well", "error: the port 8443 is taken")
     found = excerpt(text, {"port", "8443"}, lambda _: 1.0, words, 60)
     assert "error: the port 8443 is taken" in found
@@ -33,14 +33,14 @@ def test_the_line_that_answers_is_in() -> None:
     assert words(found) <= 60
 
 
-def test_without_a_match_it_is_the_beginning() -> None:
-    """Better than nothing, and marked as cut."""
+def test_excerpt_without_a_match_is_the_beginning() -> None:
+    """Marked as cut."""
     found = excerpt(LOG, {"zebra"}, lambda _: 1.0, words, 40)
     assert found.startswith("line 0 ")
     assert found.endswith("…")
 
 
-def test_no_room_gives_nothing() -> None:
+def test_no_room_gives_no_excerpt() -> None:
     """An excerpt of two tokens says nothing."""
     assert excerpt(LOG, {"build"}, lambda _: 1.0, words, 2) == ""
 

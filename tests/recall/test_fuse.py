@@ -1,4 +1,4 @@
-"""The weighing: trees laid out by clue give what walking them one by one gives."""
+"""The weights: trees evaluated per clue give what walking them one by one gives."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def test_the_sum_stands_beside_the_trees(
     assert made.score(columns) == pytest.approx(wanted)
 
 
-def test_of_very_many_texts_the_plausible_are_weighed() -> None:
-    """Those that some order puts among its best, with the clues that they have among all."""
+def test_plausible_texts_among_many_are_weighed() -> None:
+    """Those among the best of some order, with their clues among all texts."""
     index = RecallIndex()
     index.extend([prepare(Candidate(n, f"roses and tulips number {n}")) for n in range(2_000)])
     index.extend([prepare(Candidate("answer", "the staging port is 8443"))])
@@ -109,8 +109,8 @@ def test_of_very_many_texts_the_plausible_are_weighed() -> None:
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-def test_of_a_few_texts_the_one_with_the_words_is_the_best(vectors: bool) -> None:
-    """Habits of long conversations (what is asked for was said by the user) do not outweigh them."""
+def test_text_with_the_words_is_the_best_of_a_few(vectors: bool) -> None:
+    """Habits of long conversations (the user said what is asked for) do not outweigh it."""
     encoder = encoder_of("wordllama" if vectors else "none")
     index = RecallIndex(None if encoder is None else encoder.encode)
     talk = [
@@ -125,8 +125,8 @@ def test_of_a_few_texts_the_one_with_the_words_is_the_best(vectors: bool) -> Non
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-def test_the_weighing_in_use_asks_only_for_clues_that_are_measured(vectors: bool) -> None:
-    """Data file and code belong together."""
+def test_weights_use_measured_clues_only(vectors: bool) -> None:
+    """Data file and code match."""
     index = RecallIndex()
     index.extend([prepare(Candidate(1, "the port is 8443")), prepare(Candidate(2, "roses are red"))])
     clues = measure(index, understand("which port?"))

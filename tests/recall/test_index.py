@@ -60,7 +60,7 @@ def built(texts: Sequence[Candidate] = TEXTS, *, vectors: bool = True) -> Recall
 
 
 def test_terms_are_stems_words_and_pairs() -> None:
-    """Words that stand in every sentence are left out; Chinese is cut in two ways."""
+    """Stop words are left out; Chinese is cut in two ways."""
     words, pairs = terms_of("What did the doctors say about running?")
     assert words == ["doctor", "say", "run"]
     assert pairs == words
@@ -70,8 +70,8 @@ def test_terms_are_stems_words_and_pairs() -> None:
     assert "电影" in pairs
 
 
-def test_a_rare_word_counts_for_more() -> None:
-    """And a text that holds more of the question is above one that holds less."""
+def test_rare_word_counts_more() -> None:
+    """And a text with more words of the question ranks above one with fewer."""
     postings = Postings()
     for number, terms in enumerate((["tea", "milk"], ["tea"], ["tea", "port"], ["port", "milk", "sea"])):
         postings.add(number, terms)
@@ -81,7 +81,7 @@ def test_a_rare_word_counts_for_more() -> None:
     assert found.held[3] == pytest.approx(found.best)
 
 
-def test_a_text_added_in_two_goes_is_as_one_added_at_once() -> None:
+def test_text_added_in_two_parts_equals_one() -> None:
     """Sessions grow."""
     one, two = Postings(), Postings()
     one.add(0, ["a", "b", "a"])
@@ -103,7 +103,7 @@ def test_similar_terms_count_in_part() -> None:
 
 
 def test_neighbours_stay_in_their_session() -> None:
-    """What stands before the first text of a session is another session."""
+    """The first text of a session has no neighbour before it."""
     values, sessions = np.asarray([1.0, 2.0, 4.0, 8.0]), np.asarray([0, 0, 1, 1])
     assert beside(values, sessions, 1).tolist() == [0, 1, 0, 4]
     assert beside(values, sessions, -1).tolist() == [2, 0, 8, 0]
@@ -111,13 +111,13 @@ def test_neighbours_stay_in_their_session() -> None:
 
 
 def test_smoothing_keeps_the_mean_of_equal_values() -> None:
-    """Nothing is made higher or lower by what is the same as itself, also across sessions."""
+    """Also across sessions."""
     rows = np.asarray([[3.0, 3.0, 3.0, 7.0, 7.0]])
     assert np.allclose(smooth_rows(rows, np.asarray([0, 0, 0, 3, 3]), np.asarray([3, 3, 3, 5, 5]), 5), rows)
 
 
-def test_shares_ranks_and_deviations() -> None:
-    """Also where all values are the same, or zero."""
+def test_shares_ranks_and_deviations_are_computed() -> None:
+    """Also if all values are the same, or zero."""
     assert share(np.zeros(3)).tolist() == [0, 0, 0]
     assert share(np.asarray([1.0, 4.0])).tolist() == [0.25, 1]
     assert np.expm1(ranks(np.asarray([1.0, 3.0, 2.0]))).round().tolist() == [2, 0, 1]
@@ -126,15 +126,15 @@ def test_shares_ranks_and_deviations() -> None:
     assert np.isfinite(standard(np.ones(4))).all()
 
 
-def test_products_in_blocks_are_products() -> None:
-    """Whatever the number of rows."""
+def test_blockwise_products_equal_products() -> None:
+    """For any number of rows."""
     rows, others = encode([str(n) * 3 for n in range(250)]), encode(["1", "22"])
     assert np.allclose(products(rows, others), rows @ others.T)
     assert themes_of(rows - rows.mean(axis=0)).shape == (3, 16)
 
 
-def test_kin_is_remembered_while_a_vocabulary_grows() -> None:
-    """As if all words had been there from the beginning."""
+def test_similar_terms_are_updated_as_the_vocabulary_grows() -> None:
+    """As if all words had been there from the start."""
     texts = [Candidate(n, f"{word} harbour") for n, word in enumerate(("port", "ports", "tide", "portal"))]
     grown = RecallIndex(encode)
     for text in texts:
@@ -147,7 +147,7 @@ def test_kin_is_remembered_while_a_vocabulary_grows() -> None:
     assert grown.space.kin(["porter"]) == whole.space.kin(["porter"])
 
 
-def test_what_all_texts_have_in_common_is_read_off_the_first() -> None:
+def test_corpus_sample_grows_in_steps() -> None:
     """So that one more text changes nothing for the others."""
     assert [round_sample_size(n) for n in (0, 1, 511, 512, 1_023, 1_024, 5_000)] == [
         0,
@@ -187,7 +187,7 @@ def test_an_index_that_grew_equals_one_built_at_once(
         assert values.tolist() == other[name].tolist(), name
 
 
-def test_clues_say_what_they_should() -> None:
+def test_clues_have_the_expected_values() -> None:
     """Words, speaker, time, numbers, neighbours."""
     clues = measure(built(), understand("What did Bob say about the doctor on 5 March?", date(2026, 4, 1)))
     assert int(clues["words_share"].argmax()) == 3
@@ -198,8 +198,8 @@ def test_clues_say_what_they_should() -> None:
     assert clues["words_share_after"][2] == clues["words_share"][3]
 
 
-def test_the_best_text_scores_best() -> None:
-    """With the weighing in use, by words alone."""
+def test_best_text_has_the_best_score() -> None:
+    """With the weights in use, by words alone."""
     index = built(TEXTS[:4], vectors=False)
     clues = measure(index, understand("how many milligrams did the doctor say?"))
     scores = fusion(vectors=False).score(clues)
@@ -208,8 +208,8 @@ def test_the_best_text_scores_best() -> None:
     assert reason_of({}, 0) == "the nearest there is"
 
 
-def test_pieces_and_prices() -> None:
-    """A long text in some pieces, a short one as it is; Chinese costs more a character."""
+def test_long_texts_are_split_and_priced() -> None:
+    """A short one stays whole; Chinese costs more per character."""
     assert pieces_of("short") == ("short",)
     long = "This is a sentence of some length. " * 40
     assert len(pieces_of(long)) > 3

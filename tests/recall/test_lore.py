@@ -1,4 +1,4 @@
-"""Which entries of lorebooks wake: keys and their logic, depth, recursion, groups, chance; patterns that cannot hang."""
+"""Which lorebook entries activate: keys and logic, depth, recursion, groups, chance; patterns that cannot hang."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def woken(lines: list[LoreLine], *texts: str, **more: Any) -> list[str]:
         ("  ", "anything", False),
     ],
 )
-def test_a_key_is_found_as_a_word_where_there_are_words(key: str, text: str, *, found: bool) -> None:
+def test_key_matches_whole_words_in_spaced_scripts(key: str, text: str, *, found: bool) -> None:
     assert matches(key, ScannedText.of(text)) is found
 
 
-def test_what_a_book_asks_for_exactly() -> None:
-    """Exact words, any place, case."""
+def test_exact_matching_options_of_a_book_are_respected() -> None:
+    """Whole words, any position, case."""
     text = ScannedText.of("The Shadowfangs came.")
     assert not matches("shadowfang", text, whole=True)
     assert matches("adowfan", text, whole=False)
@@ -85,7 +85,7 @@ def test_what_a_book_asks_for_exactly() -> None:
         ("/x{2,}/", "xx", True),
     ],
 )
-def test_keys_that_are_patterns(key: str, text: str, *, found: bool) -> None:
+def test_pattern_keys_match(key: str, text: str, *, found: bool) -> None:
     assert matches(key, ScannedText.of(text)) is found
     assert why_unusable(key, patterns=False) == ""
 
@@ -104,7 +104,7 @@ def test_keys_that_are_patterns(key: str, text: str, *, found: bool) -> None:
         "/" + "a|" * 3000 + "b/",
     ],
 )
-def test_patterns_that_could_hang_or_cannot_be_read_say_so(key: str) -> None:
+def test_unusable_patterns_are_reported(key: str) -> None:
     assert not matches(key, ScannedText.of("a" * 5000))
     assert why_unusable(key, patterns=False)
 
@@ -155,19 +155,19 @@ def test_no_pattern_runs_without_end(body: str) -> None:
         ("not_all", {"gate": True, "gate iron": True, "gate iron old": False}),
     ],
 )
-def test_secondary_keys(logic: str, texts: dict[str, bool]) -> None:
+def test_secondary_keys_follow_their_logic(logic: str, texts: dict[str, bool]) -> None:
     entry = line("x", "gate", secondary=("iron", "old"), logic=logic)
     assert {text: bool(woken([entry], text)) for text in texts} == texts
     assert not woken([entry], "iron old")  # without a primary key nothing wakes
 
 
-def test_secondary_keys_may_stand_in_another_message() -> None:
-    """All that is scanned counts together."""
+def test_secondary_keys_may_be_in_another_message() -> None:
+    """All scanned messages count together."""
     assert woken([line("x", "gate", secondary=("iron",))], "the gate", "made of iron") == ["x"]
 
 
-def test_depth() -> None:
-    """How many messages are looked through: as the settings say, or as the entry says; none for 0."""
+def test_scan_depth_is_respected() -> None:
+    """That of the settings or of the entry; none for 0."""
     said = ("hello", "yes", "the gate")
     assert woken([line("x", "gate")], *said) == []
     assert woken([line("x", "gate")], *said, depth=3) == ["x"]
@@ -175,8 +175,8 @@ def test_depth() -> None:
     assert woken([line("x", "gate", scan_depth=0)], "the gate") == []
 
 
-def test_constant_off_and_never() -> None:
-    """Constant ones need no key; disabled ones, those for other requests, and outlets never wake; an empty one says nothing."""
+def test_constant_disabled_and_empty_entries() -> None:
+    """Constant ones need no key; disabled ones and outlets never activate; an empty one adds nothing."""
     lines = [
         line("a", constant=True),
         replace(line("b", constant=True), enabled=False),
@@ -189,8 +189,8 @@ def test_constant_off_and_never() -> None:
     assert woken(lines, "hello") == ["a"]
 
 
-def test_characters_and_length() -> None:
-    """Entries for one character, for all but one, and for a conversation of some length."""
+def test_entries_can_depend_on_character_and_length() -> None:
+    """For one character, for all but one, or from some length on."""
     lines = [
         line("a", "x", only_for=("Maren",)),
         line("b", "x", not_for=("maren",)),
@@ -201,8 +201,8 @@ def test_characters_and_length() -> None:
     assert woken(lines, "x", char="Tom", count=11) == ["b", "c"]
 
 
-def test_recursion() -> None:
-    """An entry wakes another by its words, unless one of them is told not to; some wait for that."""
+def test_entries_activate_each_other() -> None:
+    """By their text, unless one of them excludes it; some only activate that way."""
     gate = line("gate", "gate", text="The gate is guarded by Mira.")
     mira = line("mira", "mira", text="Mira has a dog.")
     dog = line("dog", "dog")
@@ -220,15 +220,15 @@ def test_recursion() -> None:
     assert woken([gate, later], "mira and the gate") == ["gate", "mira"]
 
 
-def test_a_circle_ends() -> None:
+def test_circular_entries_activate_once() -> None:
     """Entries that wake each other wake once."""
     lines = [line(f"e{n}", f"k{n}", text=f"k{(n + 1) % 30}") for n in range(30)]
     found = woken(lines, "k0")
     assert len(found) == len(set(found))
 
 
-def test_groups() -> None:
-    """One of a group: the one that stands already, the one with precedence, else one by its weight, always the same."""
+def test_one_entry_of_a_group_activates() -> None:
+    """The one already active, the one with precedence, or one by weight; always the same."""
     lines = [line(n, "x", group="weather", order=10 * i) for i, n in enumerate("abc")]
     first = woken(lines, "x")
     assert len(first) == 1
@@ -240,8 +240,8 @@ def test_groups() -> None:
     assert all(woken(weighed, f"x {n}") == ["b"] for n in range(20))
 
 
-def test_chance_follows_from_the_message() -> None:
-    """The same message decides the same; over many messages, about as often as the entry says."""
+def test_chance_is_determined_by_the_message() -> None:
+    """The same message decides the same; over many messages the rate is that of the entry."""
     entry = line("x", "x", probability=30)
 
     def lucky(mark: str) -> LoreActivation:
@@ -257,7 +257,7 @@ def test_chance_follows_from_the_message() -> None:
     assert 0 <= roll("a", "b") < 100
 
 
-def test_sticky_reaches_further_back_after_a_compaction() -> None:
+def test_sticky_entries_reach_further_back_after_a_compaction() -> None:
     said = ("hello", "yes", "no", "the gate")
     assert woken([line("x", "gate", sticky=3)], *said) == []
     assert woken([line("x", "gate", sticky=3)], *said, sticky=True) == ["x"]
@@ -267,7 +267,7 @@ def test_sticky_reaches_further_back_after_a_compaction() -> None:
 # -- rules as books write them ----------------------------------------------------------------------------------------
 
 
-def test_the_fields_of_sillytavern() -> None:
+def test_sillytavern_fields_are_read() -> None:
     """Numbers and names of its world info."""
     entry = {
         "uid": 1, "key": ["a"], "keysecondary": ["b"], "selective": True, "selectiveLogic": 3, "position": 4, "depth": 2,
@@ -288,8 +288,8 @@ def test_the_fields_of_sillytavern() -> None:
     assert (loose.secondary, loose.probability) == ((), 100)
 
 
-def test_the_fields_of_a_card_and_its_book() -> None:
-    """`extensions` hold what the standard has no field for; the book has a depth, a budget and a word on recursion."""
+def test_card_and_book_fields_are_read() -> None:
+    """`extensions` hold what the standard lacks; the book has a depth, a budget and recursion."""
     book = {"scan_depth": 4, "token_budget": 300, "recursive_scanning": False}
     more = {
         "selectiveLogic": 2,
@@ -307,8 +307,8 @@ def test_the_fields_of_a_card_and_its_book() -> None:
     assert rule_of({"position": "after_char"}, [], [], constant=False, order=1).position == "after"
 
 
-def test_decorators() -> None:
-    """Lines at the top of an entry of version 3."""
+def test_decorators_are_read() -> None:
+    """Lines at the top of a version 3 entry."""
     rule = apply_decorators(
         WakeRule(("a",)),
         "@@scan_depth 9\n@@activate_only_after 4\n@@additional_keys b, c\n@@unknown x\nText.",

@@ -1,4 +1,4 @@
-"""A question as notions, and the lines of a long result that hold them."""
+"""A question as topics, and the lines of a long result that contain them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ CALLED = {2: 1, 4: 3, 6: 5}  # results of tools, and who called for them
         ("How is the harbour master called?", 6),
     ],
 )
-def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
-    """In the words of the question or in the other language; nothing else is."""
+def test_answering_result_is_raised(question: str, answer: int) -> None:
+    """By words of the question or in the other language; no other result is."""
     index, asked = built(PAST), understand(question, TODAY)
     assert list(odds_of_results(index, asked, CALLED)) == [answer]
 
@@ -65,17 +65,17 @@ def test_the_result_that_answers_is_lifted(question: str, answer: int) -> None:
 @pytest.mark.parametrize(
     "question", ["What is the capital of Australia?", "给我讲一个关于狐狸的故事", "Continue.", "?"]
 )
-def test_nothing_is_lifted_for_other_questions(question: str) -> None:
-    """One word in common, or none, is not a passage about it."""
+def test_other_questions_raise_nothing(question: str) -> None:
+    """One common word is not a passage about it."""
     assert odds_of_results(built(PAST), understand(question, TODAY), CALLED) == {}
 
 
-def test_only_results_are_lifted() -> None:
-    """What people and models said is weighed by what was learned from conversations."""
+def test_only_tool_results_are_raised() -> None:
+    """Messages of people and models are ranked by the learned weights."""
     assert odds_of_results(built(PAST), understand("网关监听哪个端口？", TODAY), {}) == {}
 
 
-def test_words_that_point_back_are_no_notions() -> None:
+def test_time_words_are_no_topics() -> None:
     """They say when, not what."""
     notions = notions_of(understand("刚才那个合同里的违约金", TODAY))
     assert {"违约金"} <= set().union(*(n.terms for n in notions))
@@ -83,8 +83,8 @@ def test_words_that_point_back_are_no_notions() -> None:
     assert [n.terms for n in notions_of(understand("what was the port again?", TODAY))] == [{"port"}]
 
 
-def test_terms_for_the_index_of_a_store() -> None:
-    """Stems of English and pairs of Chinese, as stores index them."""
+def test_index_terms_are_stems_and_pairs() -> None:
+    """English stems and Chinese pairs, as stores index them."""
     assert {"port", "gateway"} <= set(counterpart_terms(understand("网关的端口", TODAY)))
     assert {"数据", "据库"} <= set(counterpart_terms(understand("which database?", TODAY)))
 

@@ -1,4 +1,4 @@
-"""Queries: what is typed becomes an expression that a real FTS5 table accepts and that finds what it should."""
+"""Queries become expressions that a real FTS5 table accepts and that find the right texts."""
 
 from __future__ import annotations
 
@@ -106,33 +106,33 @@ MISSES = [
 
 
 @pytest.mark.parametrize(("text", "query"), FINDS)
-def test_finds(table: Table, text: str, query: str) -> None:
-    """The query finds the text."""
+def test_query_finds_the_text(table: Table, text: str, query: str) -> None:
+    """For each pair of query and text."""
     assert found(table, text, query)
 
 
 @pytest.mark.parametrize(("text", "query"), MISSES)
-def test_misses(table: Table, text: str, query: str) -> None:
-    """The query does not find the text."""
+def test_query_misses_the_text(table: Table, text: str, query: str) -> None:
+    """For each pair of query and text."""
     assert not found(table, text, query)
 
 
 @pytest.mark.parametrize("query", ["", "   ", "🙂 🙃", '"', "*", "-", "()", "\0", '""', "- - *"])
-def test_a_query_without_words_is_refused_with_a_hint(query: str) -> None:
-    """A query that has nothing to look for is an error that says what to type."""
+def test_query_without_words_is_refused_with_a_hint(query: str) -> None:
+    """The error says what to type."""
     with pytest.raises(InvalidInput) as caught:
         parse_query(query)
     assert "word" in caught.value.hint
 
 
-def test_a_query_of_exclusions_only_is_refused_with_a_hint() -> None:
-    """A query that only excludes is an error of its own."""
+def test_query_of_exclusions_only_is_refused_with_a_hint() -> None:
+    """With an error of its own."""
     with pytest.raises(InvalidInput, match="only exclusions"):
         parse_query('-foo -"bar baz"')
 
 
-def test_the_shape_of_an_expression() -> None:
-    """Groups, alternatives and exclusions are quoted and parenthesised for both stores."""
+def test_expression_is_quoted_and_parenthesised() -> None:
+    """Groups, alternatives and exclusions, for both stores."""
     query = parse_query('cat OR dog "big house" -fish -"red car" tre*')
     assert query.to_fts5() == ('(("cat" OR "dog") AND "big hous" AND "tre" *) NOT ("fish" OR "red car")')
     assert query.to_tsquery() == (
@@ -140,15 +140,15 @@ def test_the_shape_of_an_expression() -> None:
     )
 
 
-def test_unspaced_script_at_the_end_of_a_phrase_drops_the_last_character_alone() -> None:
-    """Inside a phrase the single character is kept, since the index has it; at the end the run may go on."""
+def test_single_trailing_character_of_a_phrase_is_dropped() -> None:
+    """Inside a phrase it is kept, since the index has it; at the end the run may continue."""
     assert parse_query("小猫咪").terms[0].phrases == (QueryPhrase(("小猫", "猫咪")),)
     assert parse_query("猫").terms[0].phrases == (QueryPhrase(("猫",), prefix=True),)
     assert parse_query('"小猫 cat"').terms[0].phrases == (QueryPhrase(("小猫", "猫", "cat")),)
 
 
-def test_relaxed_is_any_of_the_terms(table: Table) -> None:
-    """A relaxed query finds a text with one of the terms, and still honours exclusions."""
+def test_relaxed_query_matches_any_term(table: Table) -> None:
+    """And still respects exclusions."""
     strict = parse_query("dogs 今天天气 -snow")
     relaxed = strict.relax()
     assert not table.finds("a dog", strict.to_fts5())
@@ -158,8 +158,8 @@ def test_relaxed_is_any_of_the_terms(table: Table) -> None:
     assert relaxed.relax().to_fts5() == relaxed.to_fts5()
 
 
-def test_a_pasted_page_is_a_query(table: Table) -> None:
-    """Thousands of words make an expression that FTS5 accepts, of bounded size."""
+def test_pasted_page_is_a_valid_query(table: Table) -> None:
+    """Thousands of words make an expression of bounded size that FTS5 accepts."""
     page = " ".join(f"word{n}" for n in range(5000))
     query = parse_query(page)
     assert len(query.terms) == MOST_TERMS

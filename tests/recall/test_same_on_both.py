@@ -1,4 +1,4 @@
-"""Both stores answer the same: every example of the query tests, and whatever hypothesis thinks of, on real servers."""
+"""Both stores answer alike: the examples of the query tests, and random ones, on real servers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_both_agree(server: Any, text: str, query: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["{:05x}", "{:x}", "{:x}é", "猫{:x}犬", "{:064x}"])
-def test_a_very_long_text_fits_a_tsvector(server: Any, word: str) -> None:
+def test_very_long_text_fits_a_tsvector(server: Any, word: str) -> None:
     """A million characters of different words are accepted, and words near the beginning are found."""
     text = " ".join(word.format(n) for n in range(200_000))
     assert finds(server, text, parse_query(word.format(15)))

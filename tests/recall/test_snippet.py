@@ -1,4 +1,4 @@
-"""Snippets: the right window of the original text, marked, in the room that was given."""
+"""Snippets: the right part of the original text, marked, within the given width."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ SHORT = [
 
 
 @pytest.mark.parametrize(("text", "query", "expected"), SHORT)
-def test_marks(text: str, query: str, expected: str) -> None:
-    """What matches is marked as it is written, whatever the script."""
+def test_matches_are_marked_as_written(text: str, query: str, expected: str) -> None:
+    """In any script."""
     assert snippet(text, parse_query(query)) == expected
 
 
-def test_a_relaxed_query_marks_overlapping_pairs_as_one() -> None:
+def test_relaxed_query_marks_overlapping_pairs_as_one() -> None:
     """The pairs that a relaxed query falls into are marked together."""
     assert snippet("小猫咪睡觉", parse_query("大小猫咪").relax()) == "[小猫咪]睡觉"
 
 
-def test_other_marks() -> None:
+def test_caller_chooses_the_marks() -> None:
     """The caller chooses the marks."""
     assert snippet("a dog", parse_query("dog"), mark=("<b>", "</b>")) == "a <b>dog</b>"
 
 
-def test_the_window_with_most_different_words_wins() -> None:
-    """A place with both words is shown rather than an earlier place with one of them twice."""
+def test_window_with_most_different_words_wins() -> None:
+    """A place with both words beats an earlier one with the same word twice."""
     text = "dog dog " + "filler " * 100 + "the dog bites the postman here " + "filler " * 100
     shown = snippet(text, parse_query("dog postman"), width=60)
     assert "the [dog] bites the [postman] here" in shown
@@ -59,14 +59,14 @@ def test_the_window_with_most_different_words_wins() -> None:
     assert shown.endswith("…")
 
 
-def test_a_rare_word_is_shown_rather_than_a_common_one() -> None:
-    """Where the words never stand together the window with the rare one is shown, and the common one marked there too."""
+def test_rare_word_is_shown_before_a_common_one() -> None:
+    """If the words are never together, the window has the rare one; the common one is marked there too."""
     text = "the cat " * 2000 + "plain " * 100 + "the zebra " + "plain " * 100
     assert "[the] [zebra]" in snippet(text, parse_query("the zebra"), width=40)
 
 
-def test_a_phrase_beats_its_scattered_words() -> None:
-    """Words side by side are preferred to the same words further apart."""
+def test_phrase_beats_scattered_words() -> None:
+    """Adjacent words beat the same words further apart."""
     text = "big and small house " + "filler " * 100 + "a big house there " + "filler " * 100
     assert "[big] [house]" in snippet(text, parse_query('"big house"'), width=40)
 
@@ -85,14 +85,14 @@ def test_cuts_fall_between_words() -> None:
         assert set(words) <= set(text.split())
 
 
-def test_chinese_counts_two_columns() -> None:
-    """A window of unspaced script holds half as many characters, and is filled."""
+def test_chinese_characters_count_two_columns() -> None:
+    """A window of unspaced script holds half as many characters, and is full."""
     shown = snippet("今天天气很好，我们去公园散步。" * 30, parse_query("公园"), width=40)
     assert 36 <= columns(shown.replace("[", "").replace("]", "")) <= 40
 
 
-def test_only_the_beginning_of_a_very_long_text_is_looked_at() -> None:
-    """Beyond the first two million characters nothing is searched, and the cut is shown."""
+def test_only_the_beginning_of_a_very_long_text_is_searched() -> None:
+    """Beyond two million characters nothing is searched, and the cut is shown."""
     shown = snippet("filler " * (LOOKED_AT // 7 + 1) + "zebra", parse_query("zebra"))
     assert "zebra" not in shown
     assert shown.endswith("…")

@@ -50,20 +50,20 @@ NOW = date(2026, 11, 15)  # a Sunday
         ("去年", "2025-01-01", "2025-12-31"),
     ],
 )
-def test_a_time_is_read(text: str, first: str, last: str) -> None:
-    """One time, with its first and its last day."""
+def test_time_expression_is_read(text: str, first: str, last: str) -> None:
+    """With its first and its last day."""
     found = find_times(text, NOW)
     assert [(str(days.first), str(days.last)) for days in found] == [(first, last)]
 
 
 @pytest.mark.parametrize("text", ["may I ask?", "version 2.2024.1", "周末愉快", "", "3:45"])
-def test_what_is_no_time_is_passed_over(text: str) -> None:
+def test_lookalikes_of_times_are_ignored(text: str) -> None:
     """Words that look like dates are none."""
     assert find_times(text, NOW) == []
 
 
-def test_without_a_clock_only_full_dates_are_read() -> None:
-    """Nobody knows which Friday, or the 3rd of May of which year."""
+def test_only_full_dates_are_read_without_a_clock() -> None:
+    """Which Friday, or the 3rd of May of which year, is unknown."""
     assert find_times("last Friday, May 3rd, 前天, 三月五号") == []
     assert [str(d.first) for d in find_times("on 2024-05-03 and 2023年4月1日")] == [
         "2024-05-03",
@@ -71,8 +71,8 @@ def test_without_a_clock_only_full_dates_are_read() -> None:
     ]
 
 
-def test_several_times_stand_in_the_order_of_the_text() -> None:
-    """First things first, and nothing twice."""
+def test_several_times_keep_the_order_of_the_text() -> None:
+    """Without duplicates."""
     found = find_times("between April 25 and May 1, 2024, or yesterday", NOW)
     assert [d.words for d in found] == ["April 25", "May 1, 2024", "yesterday"]
 
@@ -91,7 +91,7 @@ def test_several_times_stand_in_the_order_of_the_text() -> None:
         ("", None),
     ],
 )
-def test_small_numbers(text: str, number: int | None) -> None:
+def test_small_numbers_are_read(text: str, number: int | None) -> None:
     """In digits, English and Chinese."""
     assert number_of(text) == number
 

@@ -1,4 +1,4 @@
-"""What a question says about itself, and whether it needs the past."""
+"""What a question says about itself, and whether it needs recall."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backscroll.recall.question.analysis import needs_past, understand
 NOW = date(2026, 11, 15)
 
 
-def test_things_that_must_be_found_to_the_letter() -> None:
+def test_exact_terms_are_recognised() -> None:
     """Quoted words, paths, identifiers, in both languages."""
     asked = understand(
         'Why does getUserName in src/app/login.py fail with "connection refused"? 《三体》 and `make bench`, BUG-17'
@@ -23,7 +23,7 @@ def test_things_that_must_be_found_to_the_letter() -> None:
     assert {"getUserName", "BUG-17"} <= set(asked.identifiers)
 
 
-def test_whom_and_what_it_asks_for() -> None:
+def test_person_number_and_time_are_recognised() -> None:
     """Person, number, time."""
     asked = understand("How many books did I read, and when did you recommend them?")
     assert (asked.first_person, asked.second_person, asked.asks_number, asked.asks_time, asked.asks) == (
@@ -33,7 +33,7 @@ def test_whom_and_what_it_asks_for() -> None:
     assert (zh.first_person, zh.second_person, zh.asks_number, zh.asks_time) == (True, False, True, True)
 
 
-def test_the_last_sentence_is_what_is_asked() -> None:
+def test_last_sentence_is_the_question() -> None:
     """The others lead up to it."""
     assert understand("We met Ann. She likes tea. What does she like?").sentences[-1] == "What does she like?"
     assert understand("小明来了。他喜欢什么？").sentences == ("小明来了。", "他喜欢什么？")
@@ -53,7 +53,7 @@ def test_the_last_sentence_is_what_is_asked() -> None:
         "what did we decide last Friday?",
     ],
 )
-def test_a_message_that_points_back_needs_the_past(message: str) -> None:
+def test_reference_to_the_past_needs_recall(message: str) -> None:
     """By itself, without a model."""
     asked = understand(message, NOW)
     assert needs_past(asked, now=NOW), needs_past(asked, now=NOW)
@@ -62,13 +62,13 @@ def test_a_message_that_points_back_needs_the_past(message: str) -> None:
 @pytest.mark.parametrize(
     "message", ["thanks, great", "好的，谢谢", "ok", "Write a haiku.", "嗯", "Hello!", "…"]
 )
-def test_small_talk_does_not(message: str) -> None:
+def test_small_talk_needs_no_recall(message: str) -> None:
     """Nothing is dragged in for nothing."""
     assert not needs_past(understand(message, NOW), now=NOW)
 
 
-def test_a_path_that_the_prompt_shows_is_no_reason() -> None:
-    """Only what cannot be seen has to be looked for."""
+def test_path_shown_in_the_prompt_needs_no_recall() -> None:
+    """Only what is not shown has to be looked up."""
     asked = understand("Fix src/auth/tokens.py.")
     assert needs_past(asked)
     assert not needs_past(asked, visible={"src", "auth", "token", "py", "fix"})
@@ -81,6 +81,6 @@ def test_no_message_is_refused(message: str) -> None:
     assert 0 <= needs_past(asked, now=NOW).strength <= 1
 
 
-def test_odd_characters() -> None:
+def test_lone_surrogate_is_no_error() -> None:
     """A lone surrogate makes no error."""
     assert understand("\ud800 what \x00 was it?").asks

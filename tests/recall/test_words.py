@@ -1,4 +1,4 @@
-"""The tokeniser: what each script becomes, and what never happens."""
+"""The tokeniser: what each script becomes, and its limits."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ EXPECTED = [
 
 
 @pytest.mark.parametrize(("text", "expected"), EXPECTED)
-def test_index_words(text: str, expected: str) -> None:
+def test_index_words_of_each_script(text: str, expected: str) -> None:
     """Each script becomes the index words that the rules say."""
     assert index_words(text) == expected
 
 
 @pytest.mark.parametrize("length", [1, 2, 10, 23, 24, 25, 26, 60])
-def test_long_and_short_stretches_agree(length: int) -> None:
-    """The quick way for long stretches of unspaced script gives what the plain rule gives, for any number of runs."""
+def test_fast_and_plain_segmentation_agree(length: int) -> None:
+    """For long stretches of unspaced script with any number of runs."""
     runs = ["数据库迁移"[: 1 + n % 5] for n in range(length)]
     expected: list[str] = []
     for run in runs:
@@ -69,18 +69,18 @@ def test_long_and_short_stretches_agree(length: int) -> None:
     assert index_words(whole).split(" ") == [a + b for a, b in itertools.pairwise(whole)] + [whole[-1]]
 
 
-def test_a_limit_bounds_the_work() -> None:
-    """Only the first characters are looked at."""
+def test_limit_bounds_the_work() -> None:
+    """Only the first characters are read."""
     assert index_words("alpha beta gamma", limit=10) == "alpha beta"
 
 
 def test_endless_words_are_cut() -> None:
-    """A word without an end, such as encoded bytes, becomes one word of bounded length and no parts."""
+    """Encoded bytes, for example, become one word of bounded length without parts."""
     assert index_words("aB" * 5000) == "ab" * (LONGEST_WORD // 2)
 
 
-def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More distinct words than the cache holds are still indexed, and the cache does not grow."""
+def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More distinct words than it holds are still indexed."""
     monkeypatch.setattr(words, "_CACHED_WORDS", 10)
     monkeypatch.setattr(words, "_cache", type(words._cache)())
     text = " ".join(f"w{n}" for n in range(100))
@@ -103,8 +103,8 @@ def test_texts_are_indexed_word_by_word(one: str, other: str) -> None:
     assert both.split() == index_words(one).split() + index_words(other).split()
 
 
-def test_a_tsvector_has_positions_within_what_postgres_takes() -> None:
-    """Positions start at one; a word keeps at most 255 of them, none above the largest that PostgreSQL knows."""
+def test_tsvector_positions_are_within_the_limits_of_postgres() -> None:
+    """They start at one; a word has at most 255, none above the largest allowed."""
     assert tsvector_of("dog run dog 小猫") == "'dog':1,3 'run':2 '小猫':4"
     assert tsvector_of("") == ""
     many = tsvector_of("a " * 300 + "b " * 20_000 + "c")

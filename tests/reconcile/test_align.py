@@ -1,4 +1,4 @@
-"""Alignment of sequences: correct against a slow reference, sensible where items repeat."""
+"""Alignment of sequences: correct against a slow reference, sensible with repeated items."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_a_longer_list_is_matched_at_its_beginning(items: list[int], more: list[
     assert common(items, items + more) == [(k, k) for k in range(len(items))]
 
 
-def test_a_missing_item_costs_one_match() -> None:
-    """In a long list of three words, taking out single items loses exactly those."""
+def test_missing_item_costs_one_match() -> None:
+    """In a long list of three words, removing single items loses exactly those."""
     items = [(k * k + k // 7) % 3 for k in range(3000)]
     less = [x for k, x in enumerate(items) if k % 500 != 250]
     assert len(common(items, less)) == len(less)
@@ -92,7 +92,7 @@ def test_long_lists_of_different_items_need_no_table() -> None:
 
 
 def test_long_lists_of_two_words_are_solved_exactly() -> None:
-    """Twenty thousand `ok` and `go` in turn, with some taken out, keep all that can be kept."""
+    """Twenty thousand alternating `ok` and `go`, some removed, keep all that can be kept."""
     items = [k % 2 for k in range(20_000)]
     less = [x for k, x in enumerate(items) if k % 4001 != 4000]
     assert len(common(items, less)) == len(less)

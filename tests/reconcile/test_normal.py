@@ -27,7 +27,7 @@ def content(*parts: Part) -> Content:
 
 
 @given(st.text())
-def test_twice_is_once(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     """The normal form of a normal form is itself."""
     assert normal_text(normal_text(text)) == normal_text(text)
 
@@ -49,8 +49,8 @@ def test_line_ends_do_not_matter(text: str) -> None:
         (unicodedata.normalize("NFD", "café"), unicodedata.normalize("NFC", "café")),
     ],
 )
-def test_what_rendering_changes_is_gone(left: str, right: str) -> None:
-    """Line ends, blanks at line ends, gaps and ways to compose a letter do not make two texts different."""
+def test_rendering_differences_are_removed(left: str, right: str) -> None:
+    """Line ends, trailing blanks, gaps and Unicode composition do not make texts different."""
     assert normal_text(left) == normal_text(right)
 
 
@@ -58,28 +58,28 @@ def test_what_rendering_changes_is_gone(left: str, right: str) -> None:
     ("left", "right"),
     [("Ok", "ok"), ("ok", "ok."), ("１２", "12"), ("a b", "a  b"), ("一 二", "一二"), ("  x\n y", "  x\ny")],
 )
-def test_what_somebody_wrote_stays(left: str, right: str) -> None:
-    """Case, punctuation, width and blanks inside a line are part of what was said."""
+def test_written_differences_are_kept(left: str, right: str) -> None:
+    """Case, punctuation, width and blanks inside a line are part of the text."""
     assert normal_text(left) != normal_text(right)
 
 
-def test_lone_surrogates_pass() -> None:
+def test_lone_surrogates_have_a_normal_form() -> None:
     """Half a letter, as broken files hold it, has a normal form too."""
     assert normal_text("a\ud800 \nb") == "a\ud800\nb"
 
 
-def test_one_text_is_its_own_key() -> None:
-    """A plain text needs no wrapping: exact to the letter, loose in normal form."""
+def test_plain_text_is_its_own_key() -> None:
+    """Exact to the letter, loose in normal form."""
     assert exact(content(Text("hi \r\nyou"))) == "hi \r\nyou"
     assert loose(content(Text("hi \r\nyou"))) == "hi\nyou"
 
 
-def test_texts_in_pieces_are_one_text() -> None:
-    """A wire may cut words into several text parts."""
+def test_text_in_several_parts_is_one_text() -> None:
+    """A wire may split it."""
     assert exact(content(Text("one"), Text("two"))) == exact(content(Text("one\ntwo")))
 
 
-def test_no_text_can_pass_for_a_call() -> None:
+def test_no_text_has_the_key_of_a_call() -> None:
     """The key of a content with a call is the key of no text."""
     call = content(ToolCall("c1", "read", {"path": "a"}))
     assert exact(content(Text(exact(call)))) != exact(content(ToolCall("c1", "read", {"path": "b"})))
@@ -87,22 +87,22 @@ def test_no_text_can_pass_for_a_call() -> None:
 
 
 def test_arguments_are_compared_as_values() -> None:
-    """One wire sends arguments as a string, another as a value; order of keys and blanks do not matter."""
+    """As string or value, whatever the order of keys and the blanks."""
     as_text = content(ToolCall("c1", "read", '{"b": 1,   "a": "文"}'))
     as_value = content(ToolCall("c1", "read", {"a": "文", "b": 1}))
     assert exact(as_text) == exact(as_value)
     assert exact(content(ToolCall("c1", "read", "{broken"))) != exact(as_value)
 
 
-def test_loose_forgives_renamed_calls() -> None:
-    """Programs give calls new names; the loose key does not care, the exact one does."""
+def test_loose_key_ignores_renamed_calls() -> None:
+    """The exact one does not."""
     left, right = content(ToolCall("c1", "read", {})), content(ToolCall("toolu_9", "read", {}))
     assert loose(left) == loose(right)
     assert exact(left) != exact(right)
 
 
-def test_bytes_and_their_blob_are_the_same_picture() -> None:
-    """A picture on its way in compares equal to the stored one, under the store's own names for bytes."""
+def test_bytes_and_their_blob_are_equal() -> None:
+    """An incoming picture equals the stored one, under the store's names for bytes."""
     arriving, stored = (
         content(Media("image/png", data=b"png")),
         content(Media("image/png", blob="name of png")),
@@ -111,16 +111,16 @@ def test_bytes_and_their_blob_are_the_same_picture() -> None:
     assert exact(content(Media("image/png", url="http://a/1.png"))) != exact(stored)
 
 
-def test_thinking_is_not_spoken() -> None:
-    """Thinking and vendor parts are in neither key, but are named."""
+def test_thinking_is_in_no_key() -> None:
+    """Nor are vendor parts; both are named."""
     said = content(Text("yes"))
     thought = content(Reasoning("hmm"), Text("yes"), Opaque("x", "y", "raw"))
     assert exact(thought) == exact(said)
     assert (unspoken(said), unspoken(thought)) == ((), ("hmm", "raw"))
 
 
-def test_results_are_compared_by_what_they_say() -> None:
-    """Two results of a call differ if their words, their pictures or their success differ."""
+def test_results_are_compared_by_content() -> None:
+    """They differ if their text, their pictures or their success differ."""
     keys = {
         exact(content(ToolResult("c1", (Text("a"),)))),
         exact(content(ToolResult("c1", (Text("b"),)))),
@@ -130,14 +130,14 @@ def test_results_are_compared_by_what_they_say() -> None:
     assert len(keys) == 4
 
 
-def test_calls_and_results_have_names() -> None:
-    """A call and its result share an id and are still two things."""
+def test_call_and_result_have_different_names() -> None:
+    """They share an id and are still two things."""
     assert call_ids(content(Text("x"), ToolCall("c1", "f", {}))) == ("call c1",)
     assert call_ids(content(ToolResult("c1", ()))) == ("result c1",)
 
 
-def test_substance_counts_chinese_signs_double() -> None:
-    """Eight Chinese signs say as much as sixteen letters, and nothing says more than enough."""
+def test_substance_counts_chinese_characters_double() -> None:
+    """Eight count as much as sixteen letters, and the total is capped."""
     assert substance("继续") == 4 == substance("okay")
     assert substance("x" * 10_000) == 64
 
@@ -153,11 +153,11 @@ def test_substance_counts_chinese_signs_double() -> None:
         ("Ellie", (None, "Ellie")),
     ],
 )
-def test_a_known_name_before_the_words_is_recognised(text: str, parted: tuple[str | None, str]) -> None:
-    """Only names that are known, only at the beginning, and the longest that fits."""
+def test_known_name_before_the_text_is_recognised(text: str, parted: tuple[str | None, str]) -> None:
+    """Only known names, only at the beginning, and the longest that fits."""
     assert names_of(["Ellie", "Ellie Fox", "艾莉", ""]).split_name(text) == parted
 
 
-def test_without_names_nothing_is_parted() -> None:
+def test_no_signatures_without_names() -> None:
     """No names, no signatures."""
     assert names_of([]).split_name("Ellie: hello") == (None, "Ellie: hello")

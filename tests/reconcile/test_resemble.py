@@ -1,4 +1,4 @@
-"""Likeness of texts: versions of one text are found, different texts are not."""
+"""Similarity of texts: versions of one text are found, different texts are not."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_likeness_is_a_share(a: str, b: str) -> None:
         ("สวัสดีครับ วันนี้อากาศดี", "สวัสดีครับ วันนี้อากาศดีมาก"),
     ],
 )
-def test_versions_of_a_text_are_alike(old: str, new: str) -> None:
-    """A touched up, continued or partly rewritten text is still the same one, in any language."""
+def test_versions_of_a_text_are_similar(old: str, new: str) -> None:
+    """Touched up, continued or partly rewritten, in any language."""
     assert alike(old, new)
     assert alike(new, old)
 
@@ -52,18 +52,18 @@ def test_versions_of_a_text_are_alike(old: str, new: str) -> None:
         ("The gate is locked.", "Nobody has seen the key since Monday."),
     ],
 )
-def test_different_texts_are_not_alike(old: str, new: str) -> None:
-    """Other words are another message, even with some in common."""
+def test_different_texts_are_not_similar(old: str, new: str) -> None:
+    """Even with some words in common."""
     assert not alike(old, new)
 
 
-def test_unrelated_prose_of_equal_length_is_far_apart() -> None:
-    """Two long texts in one language share letters and little words; that does not make them alike."""
+def test_unrelated_prose_of_equal_length_is_not_similar() -> None:
+    """Two long texts in one language share letters and small words."""
     other = " ".join(f"thing{k % 83} and{k % 89}" for k in range(400))
     assert likeness(LONG, other) < ALIKE
 
 
-def test_kindred_keeps_order_and_kind() -> None:
+def test_similar_pairs_keep_order_and_kind() -> None:
     """Pairs rise on both sides and join only texts of one kind."""
     ours = ["the quick brown fox jumps", "over the lazy sleeping dog", "and away it goes again"]
     theirs = ["over the lazy sleeping dog!", "the quick brown fox jumps!", "and away it goes again!"]
@@ -73,20 +73,20 @@ def test_kindred_keeps_order_and_kind() -> None:
     assert pair_versions(ours, ours, kinds, kinds) == [(0, 0), (1, 1), (2, 2)]
 
 
-def test_kindred_prefers_the_likest() -> None:
-    """Of several similar texts the most similar one is the version."""
+def test_most_similar_text_is_the_version() -> None:
+    """Of several similar ones."""
     ours = ["You roll the dice: fourteen, a hit.", "You roll the dice: fifteen, a hit."]
     assert pair_versions(ours, ["You roll the dice: fifteen, a hit!"], ["a", "a"], ["a"]) == [(1, 0)]
 
 
-def test_kindred_among_thousands() -> None:
-    """Many changed texts find their versions although a stretch is missing, without comparing all with all."""
+def test_versions_are_found_among_thousands() -> None:
+    """Although a stretch is missing, without comparing all with all."""
     ours = [" ".join(f"w{(k * 31 + n * n) % 5003}" for n in range(30)) for k in range(2000)]
     theirs = [text.replace("w1", "v1", 1) + " indeed" for k, text in enumerate(ours) if not 500 <= k < 650]
     expected = [(k if k < 500 else k + 150, k) for k in range(len(theirs))]
     assert pair_versions(ours, theirs, ["u"] * len(ours), ["u"] * len(theirs)) == expected
 
 
-def test_empty_texts_are_nobodys_version() -> None:
+def test_empty_texts_are_no_versions() -> None:
     """Nothing is not similar to nothing."""
     assert pair_versions(["", "a"], ["", ""], ["u", "u"], ["u", "u"]) == []

@@ -1,4 +1,4 @@
-"""What a sync with another program's chat finds: each thing people do there is seen for what it is."""
+"""Sync with another program's chat: each kind of change there is recognised."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ def synced(memory: Memory, theirs: list[ForeignMessage], *, complete: bool = Fal
     return found
 
 
-def test_a_first_sync_appends_everything() -> None:
-    """An empty history takes all messages, in order."""
+def test_first_sync_appends_everything() -> None:
+    """In order."""
     memory = Memory()
     found = synced(memory, chat_of(*TALK))
     assert kinds(found) == ["Append"] * len(TALK)
     assert memory.texts() == [line[2:] for line in TALK]
 
 
-def test_the_same_list_changes_nothing() -> None:
-    """Syncing what we have gives no operation and no note."""
+def test_unchanged_list_changes_nothing() -> None:
+    """No operation and no note."""
     found = plan(Memory.holding(chat_of(*TALK)).ours(), chat_of(*TALK))
     assert (found.operations, found.notes) == ((), ())
     assert [theirs for _, theirs in found.matched] == list(range(len(TALK)))
 
 
 @pytest.mark.parametrize("at", range(len(TALK)))
-def test_a_touched_up_message_is_one_edit(at: int) -> None:
-    """A small change anywhere is one edit of that message and nothing else."""
+def test_small_change_is_one_edit(at: int) -> None:
+    """Of that message and nothing else."""
     memory = Memory.holding(chat_of(*TALK))
     lines = list(TALK)
     lines[at] = f"{TALK[at][:2]}好的，{TALK[at][2:]}"
@@ -75,8 +75,8 @@ def test_a_touched_up_message_is_one_edit(at: int) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 2, 4])
-def test_a_rewritten_message_inside_is_one_edit_and_a_doubt(at: int) -> None:
-    """Between the same neighbours, other words are the same message, and the doubt is written down."""
+def test_rewritten_message_in_the_middle_is_an_edit_with_a_note(at: int) -> None:
+    """Between the same neighbours it is the same message; the note states the doubt."""
     memory = Memory.holding(chat_of(*TALK))
     lines = list(TALK)
     lines[at] = f"{TALK[at][:2]}Something else entirely, about boats."
@@ -86,8 +86,8 @@ def test_a_rewritten_message_inside_is_one_edit_and_a_doubt(at: int) -> None:
 
 
 @pytest.mark.parametrize("at", range(1, len(TALK)))
-def test_a_missing_message_is_one_deletion(at: int) -> None:
-    """What is gone from the middle or the end is deleted, and only that."""
+def test_missing_message_is_one_deletion(at: int) -> None:
+    """In the middle or at the end, and only that."""
     memory = Memory.holding(chat_of(*TALK))
     gone = memory.live()[at].id
     found = synced(memory, chat_of(*TALK[:at], *TALK[at + 1 :]))
@@ -95,7 +95,7 @@ def test_a_missing_message_is_one_deletion(at: int) -> None:
 
 
 @pytest.mark.parametrize("keep", range(1, len(TALK)))
-def test_a_trimmed_top_is_no_deletion(keep: int) -> None:
+def test_trimmed_top_is_no_deletion(keep: int) -> None:
     """A list that lacks its beginning says nothing about the beginning."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*TALK[-keep:]))
@@ -103,38 +103,38 @@ def test_a_trimmed_top_is_no_deletion(keep: int) -> None:
     assert found.notes == (TrimNote(tuple(slot.id for slot in memory.live()[:-keep])),)
 
 
-def test_a_trimmed_top_before_repeated_words_is_no_deletion() -> None:
-    """The first `ok` of a trimmed list is not the first one of ours, though it could be."""
+def test_trimmed_top_before_repeated_text_is_no_deletion() -> None:
+    """The first `ok` of a trimmed list need not be our first one."""
     memory = Memory.holding(chat_of("u ok", "a I see a fox.", "u ok", "a The fox runs.", "u go on"))
     found = synced(memory, chat_of("u ok", "a The fox runs.", "u go on", "a It is gone."))
     assert kinds(found) == ["Append"]
     assert memory.texts()[-4:] == ["ok", "The fox runs.", "go on", "It is gone."]
 
 
-def test_a_system_prompt_kept_above_a_trimmed_top_is_no_proof() -> None:
-    """Programs keep the system prompt when they trim; what lies below it was trimmed all the same."""
+def test_system_prompt_above_a_trimmed_top_is_no_proof() -> None:
+    """Programs keep it when they trim the messages below it."""
     memory = Memory.holding(chat_of("s Be kind.", *TALK))
     found = synced(memory, chat_of("s Be kind.", *TALK[-3:], "u And then?"))
     assert kinds(found) == ["Append"]
 
 
-def test_a_complete_list_deletes_at_the_top_too() -> None:
-    """A file that promises to be the whole conversation lacks nothing by accident."""
+def test_complete_list_deletes_at_the_top_too() -> None:
+    """A file that promises to be complete lacks nothing by accident."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*TALK[2:]), complete=True)
     assert kinds(found) == ["Delete", "Delete"]
 
 
 @pytest.mark.parametrize("complete", [False, True])
-def test_an_empty_list_deletes_nothing(complete: bool) -> None:
-    """A failing server sends an empty chat; no conversation is deleted for that."""
+def test_empty_list_deletes_nothing(complete: bool) -> None:
+    """A failing server sends an empty chat."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, [], complete=complete)
     assert found.operations == ()
     assert what(found) == ["empty-list"]
 
 
-def test_nothing_in_common_is_appended_and_noted() -> None:
+def test_unrelated_list_is_appended_and_noted() -> None:
     """Another conversation, or the same much later: kept after ours, with the doubt."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of("u A new day.", "a Indeed it is one."))
@@ -142,15 +142,15 @@ def test_nothing_in_common_is_appended_and_noted() -> None:
     assert what(found) == ["nothing-in-common"]
 
 
-def test_delete_from_here_deletes_the_rest() -> None:
-    """Cutting the end off deletes exactly the end."""
+def test_cut_end_is_deleted() -> None:
+    """Exactly the end."""
     memory = Memory.holding(chat_of(*TALK))
     gone = [op.Delete(slot.id) for slot in memory.live()[3:]]
     assert list(synced(memory, chat_of(*TALK[:3])).operations) == gone
 
 
-def test_of_equal_turns_a_whole_one_goes() -> None:
-    """With `继续` before every reply, deleting a turn deletes a question with its answer, and which one is noted."""
+def test_one_of_several_equal_turns_is_deleted_whole() -> None:
+    """With `继续` before every reply, question and answer go together, and the note says which."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*TALK[:3], *TALK[5:]))
     assert [memory.slot(o.id).role for o in found.operations if isinstance(o, op.Delete)] == [
@@ -161,23 +161,23 @@ def test_of_equal_turns_a_whole_one_goes() -> None:
     assert what(found) == ["which-of-equals"]
 
 
-def test_a_regenerated_last_reply_is_an_alternative() -> None:
-    """Other words in place of the last reply are a regeneration, also when the talk went on since."""
+def test_regenerated_last_reply_is_an_alternative() -> None:
+    """Also if the conversation has continued since."""
     for more in ((), ("u And now?", "a Now we rest.")):
         memory = Memory.holding(chat_of(*TALK))
         found = synced(memory, chat_of(*TALK[:-1], "a Suddenly a heron takes wing from the reeds.", *more))
         assert kinds(found) == ["Regenerate", *(["Append"] * len(more))]
 
 
-def test_a_continued_reply_is_an_edit() -> None:
-    """A reply that goes on where it had stopped is the same reply."""
+def test_continued_reply_is_an_edit() -> None:
+    """It goes on where it had stopped."""
     memory = Memory.holding(chat_of(*TALK[:3]))
     longer = TALK[2] + " Beyond it a light moves, slowly, and whoever carries it is singing to the trees." * 3
     assert kinds(synced(memory, chat_of(*TALK[:2], longer))) == ["Edit"]
 
 
-def test_a_reply_that_was_known_is_chosen() -> None:
-    """Going back to an earlier alternative or an earlier wording makes nothing new."""
+def test_known_reply_is_selected() -> None:
+    """Going back to an earlier alternative or wording creates nothing new."""
     memory = Memory.holding(chat_of(*TALK))
     synced(memory, chat_of(*TALK[:-1], "a Suddenly a heron takes wing from the reeds."))
     size = len(memory.everything())
@@ -186,7 +186,7 @@ def test_a_reply_that_was_known_is_chosen() -> None:
 
 
 def test_swipes_are_alternatives() -> None:
-    """A new swipe is a regeneration, another chosen one a choice, one never chosen an unused alternative."""
+    """A new one is a regeneration, another selected one a choice, one never selected an unused alternative."""
     memory = Memory.holding(chat_of("u hi", "a first answer"))
     texts = ["first answer", "second try", "a third one"]
 
@@ -203,16 +203,16 @@ def test_swipes_are_alternatives() -> None:
     assert memory.texts() == ["hi", "first answer"]
 
 
-def test_an_edit_of_a_swipe_is_an_edit() -> None:
-    """Other words in place of a swipe, its neighbours kept, are an edit; what its place still holds is not news."""
+def test_edited_swipe_is_an_edit() -> None:
+    """Other text in its place, the other swipes kept, is an edit."""
     reply = replace(msg("assistant", "one"), alternatives=(said("one"), said("two")))
     memory = Memory.holding([msg("user", "hi"), reply])
     edited = replace(reply, content=said("something else entirely"))
     assert kinds(synced(memory, [msg("user", "hi"), edited])) == ["Edit"]
 
 
-def test_hiding_and_showing() -> None:
-    """The flag of the other program is followed where it means something."""
+def test_hidden_flag_is_followed() -> None:
+    """Where the other program has one."""
     memory = Memory.holding(chat_of(*TALK))
     theirs = chat_of(*TALK)
     theirs[3] = replace(theirs[3], hidden=True)
@@ -221,8 +221,8 @@ def test_hiding_and_showing() -> None:
     assert kinds(synced(memory, chat_of(*TALK))) == ["Unhide"]
 
 
-def test_what_is_hidden_here_is_not_missed_there() -> None:
-    """A program that knows nothing of hidden messages does not delete them by leaving them out."""
+def test_message_hidden_here_is_not_missing_there() -> None:
+    """A program without hidden messages does not delete them by leaving them out."""
     memory = Memory.holding(chat_of(*TALK))
     memory.live()[2].hidden = True
     theirs = chat_of(*TALK[:2], *TALK[3:])
@@ -231,8 +231,8 @@ def test_what_is_hidden_here_is_not_missed_there() -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [(1, 4), (4, 1), (2, 3), (6, 0), (2, 6)])
-def test_a_moved_message_moves(source: int, target: int) -> None:
-    """The same words in another place are the same message."""
+def test_moved_message_is_moved(source: int, target: int) -> None:
+    """The same text in another place is the same message."""
     memory = Memory.holding(chat_of(*TALK))
     lines = list(TALK)
     lines.insert(target, lines.pop(source))
@@ -241,8 +241,8 @@ def test_a_moved_message_moves(source: int, target: int) -> None:
     assert memory.texts() == [line[2:] for line in lines]
 
 
-def test_a_moved_stretch_takes_its_short_messages_along() -> None:
-    """A block that moves is moved, `ok` and all."""
+def test_moved_block_takes_its_short_messages_along() -> None:
+    """`ok` and all."""
     lines = [f"{'ua'[k % 2]} A sentence of its own, number {k}, with words." for k in range(12)]
     lines[3:3] = ["u ok", "a yes"]
     memory = Memory.holding(chat_of(*lines))
@@ -251,23 +251,23 @@ def test_a_moved_stretch_takes_its_short_messages_along() -> None:
     assert memory.texts() == [line[2:] for line in moved]
 
 
-def test_a_word_said_again_is_not_moved() -> None:
-    """A short message that is gone above and new at the end was said again, perhaps; that is noted."""
+def test_repeated_short_message_is_not_moved() -> None:
+    """Gone above and new at the end: it may have been said again; a note says so."""
     memory = Memory.holding(chat_of("a Hello there.", "u ok", *TALK[2:]))
     found = synced(memory, chat_of("a Hello there.", *TALK[2:], "u ok"))
     assert kinds(found) == ["Delete", "Append"]
     assert what(found) == ["moved-or-resaid"]
 
 
-def test_a_trimmed_message_said_again_stays_where_it_was() -> None:
-    """Words from the trimmed top that appear at the end were said again, not moved."""
+def test_trimmed_message_said_again_stays_where_it_was() -> None:
+    """It is repeated at the end, not moved."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*TALK[3:], TALK[1]))
     assert kinds(found) == ["Append"]
 
 
-def test_a_copy_is_new() -> None:
-    """A doubled message is one more message, after the first."""
+def test_copied_message_is_new() -> None:
+    """A duplicate is one more message, after the first."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*TALK[:3], TALK[2], *TALK[3:]))
     assert kinds(found) == ["Insert"]
@@ -276,24 +276,24 @@ def test_a_copy_is_new() -> None:
     assert insert.after == memory.live()[2].id
 
 
-def test_several_insertions_hang_on_each_other() -> None:
-    """New messages in a row name the new ones before them."""
+def test_several_insertions_are_chained() -> None:
+    """New messages in a row refer to the new ones before them."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(TALK[0], "u Who are you?", "a Nobody at all.", *TALK[1:]))
     after = [o.after for o in found.operations if isinstance(o, op.Insert)]
     assert after == [memory.live()[0].id, op.NewRef(0)]
 
 
-def test_what_was_deleted_and_comes_back_is_restored() -> None:
-    """A message that is again where it stood is the old one, with its old name."""
+def test_deleted_message_that_returns_is_restored() -> None:
+    """In its old place, with its old id."""
     memory = Memory.holding(chat_of(*TALK))
     name = memory.live()[4].id
     synced(memory, chat_of(*TALK[:4], *TALK[5:]))
     assert synced(memory, chat_of(*TALK)).operations == (op.Restore(name, 4),)
 
 
-def test_words_said_again_later_are_not_restored() -> None:
-    """The same words at another time are a new message."""
+def test_deleted_text_said_again_later_is_new() -> None:
+    """The same text at another time is another message."""
     first = replace(msg("user", "ok"), at="2024-01-01T10:00:00+00:00")
     memory = Memory.holding([msg("assistant", "hi"), first])
     synced(memory, [msg("assistant", "hi")])
@@ -301,8 +301,8 @@ def test_words_said_again_later_are_not_restored() -> None:
     assert kinds(found) == ["Append"]
 
 
-def test_times_tell_equal_words_apart() -> None:
-    """Of several `继续` the one whose time is missing is the one that is gone."""
+def test_times_distinguish_equal_messages() -> None:
+    """Of several `继续` the one whose time is missing was deleted."""
     theirs = [replace(msg("user", "继续"), at=f"2024-01-01T10:0{k}:00+00:00") for k in range(5)]
     memory = Memory.holding(theirs)
     gone = memory.live()[2].id
@@ -310,8 +310,8 @@ def test_times_tell_equal_words_apart() -> None:
     assert found.operations == (op.Delete(gone),)
 
 
-def test_a_time_gives_an_edit_away() -> None:
-    """Other words at the same moment are the same message, without doubt."""
+def test_equal_time_marks_an_edit() -> None:
+    """Other text at the same time is the same message, without doubt."""
     theirs = [replace(m, at=f"2024-01-01T10:0{k}:00+00:00") for k, m in enumerate(chat_of(*TALK))]
     memory = Memory.holding(theirs)
     theirs[5] = replace(theirs[5], content=said("Where does this river come from?"))
@@ -320,7 +320,7 @@ def test_a_time_gives_an_edit_away() -> None:
 
 
 def test_ids_decide() -> None:
-    """With ids, changed words are edits, equal words with other ids are others, and order is seen."""
+    """With ids, changed text is an edit, equal text with another id is another message, and order is known."""
     theirs = [replace(msg("user", "ok"), source_id=f"m{k}") for k in range(4)]
     memory = Memory.holding(theirs)
     ids = [slot.id for slot in memory.live()]
@@ -330,8 +330,8 @@ def test_ids_decide() -> None:
     assert kinds(synced(memory, [theirs[3], theirs[0], edited])) == ["Move"]
 
 
-def test_a_copied_id_is_not_trusted() -> None:
-    """A copied message carries the id of its original; the words tell which is which."""
+def test_copied_id_is_not_trusted() -> None:
+    """A copy carries the id of its original; the text tells which is which."""
     theirs = [replace(m, source_id=f"m{k}") for k, m in enumerate(chat_of(*TALK))]
     memory = Memory.holding(theirs)
     copy = replace(theirs[2], content=said("A copy that was changed afterwards."))
@@ -339,7 +339,7 @@ def test_a_copied_id_is_not_trusted() -> None:
     assert kinds(found) == ["Insert"]
 
 
-def test_a_tool_result_is_known_by_its_call() -> None:
+def test_tool_result_is_identified_by_its_call() -> None:
     """A masked result of the same call is an edit of that result."""
     call = ForeignMessage("assistant", Content((ToolCall("c7", "read", {"path": "a"}),)))
     result = ForeignMessage("tool", Content((ToolResult("c7", (Text("line\n" * 500),)),)))
@@ -350,8 +350,8 @@ def test_a_tool_result_is_known_by_its_call() -> None:
     assert (kinds(found), what(found)) == (["Edit"], [])
 
 
-def test_what_a_program_does_not_say_it_does_not_deny() -> None:
-    """A list without thinking and names is the same list; other thinking or another name is an edit."""
+def test_unstated_thinking_and_names_are_not_denied() -> None:
+    """A list without them is the same list; other thinking or another name is an edit."""
     thought = Content((Reasoning("hm"), Text("yes")), "Ellie")
     memory = Memory.holding([msg("user", "hi"), ForeignMessage("assistant", thought)])
     assert kinds(synced(memory, [msg("user", "hi"), msg("assistant", "yes")])) == []
@@ -361,21 +361,21 @@ def test_what_a_program_does_not_say_it_does_not_deny() -> None:
     assert kinds(synced(memory, [msg("user", "hi"), rethought])) == ["Edit"]
 
 
-def test_an_edit_keeps_the_author() -> None:
+def test_edit_without_a_name_keeps_the_author() -> None:
     """Words without a name do not take the name away."""
     memory = Memory.holding([ForeignMessage("user", said("hello there", "Sam"))])
     synced(memory, [msg("user", "hello there!")])
     assert memory.live()[0].content.author == "Sam"
 
 
-def test_blanks_are_edits_in_a_chat() -> None:
-    """A chat is compared to the letter, so that our history says exactly what theirs says."""
+def test_whitespace_changes_are_edits_in_a_chat() -> None:
+    """A chat is compared exactly, so that our history says exactly what theirs says."""
     memory = Memory.holding(chat_of("u a list:\n  - one"))
     synced(memory, chat_of("u a list:\r\n  - one \n"))
     assert memory.texts() == ["a list:\r\n  - one \n"]
 
 
-def test_pictures_on_their_way_in_are_recognised() -> None:
+def test_incoming_pictures_are_recognised() -> None:
     """Bytes compare equal to the blob that the store keeps for them."""
     stored = Content((Text("look"), Media("image/png", blob="png!")))
     arriving = Content((Text("look"), Media("image/png", data=b"png")))
@@ -395,8 +395,8 @@ def hole(memory: Memory, at: int) -> Ref:
     return slot.id
 
 
-def test_forgotten_words_do_not_come_back() -> None:
-    """A list that still has what was forgotten is taken without it, every time."""
+def test_forgotten_messages_do_not_return() -> None:
+    """A list that still has them is accepted without them, every time."""
     for at in range(len(TALK)):
         memory = Memory.holding(chat_of(*TALK))
         name = hole(memory, at)
@@ -405,8 +405,8 @@ def test_forgotten_words_do_not_come_back() -> None:
         assert [n for n in found.notes if isinstance(n, ForgottenNote)] == [ForgottenNote(name, at)]
 
 
-def test_forgotten_words_do_not_come_back_elsewhere() -> None:
-    """What says something is kept out wherever it was moved to; a short word may be said again."""
+def test_forgotten_messages_do_not_return_elsewhere() -> None:
+    """Text of substance is kept out wherever it was moved; a short word may be said again."""
     memory = Memory.holding(chat_of(*TALK))
     hole(memory, 2)
     hole(memory, 3)  # the first 继续
@@ -414,8 +414,8 @@ def test_forgotten_words_do_not_come_back_elsewhere() -> None:
     assert [o.message.content.text for o in found.operations if isinstance(o, op.Append)] == ["继续"]
 
 
-def test_a_forgotten_revision_does_not_come_back() -> None:
-    """A message whose old words were forgotten keeps its new ones when the old ones are sent again."""
+def test_forgotten_revision_does_not_return() -> None:
+    """A message whose old text was forgotten keeps its new one when the old one is sent again."""
     memory = Memory.holding(chat_of(*TALK))
     slot = memory.live()[1]
     slot.forget_check = lambda message: "secret" in message.content.text
@@ -426,8 +426,8 @@ def test_a_forgotten_revision_does_not_come_back() -> None:
     assert found.notes == (ForgottenNote(slot.id, 1),)
 
 
-def test_a_forgotten_swipe_does_not_come_back() -> None:
-    """Of a message with swipes only those are taken that were not forgotten."""
+def test_forgotten_swipe_does_not_return() -> None:
+    """Of a message with swipes only those not forgotten are accepted."""
     memory = Memory.holding(chat_of("u hi", "a hello"))
     memory.live()[1].forget_check = lambda message: message.content.text == "the secret"
     swipes = (said("hello"), said("the secret"), said("good day"))
@@ -436,8 +436,8 @@ def test_a_forgotten_swipe_does_not_come_back() -> None:
     assert found.notes == (ForgottenNote(memory.live()[1].id, 1, 1),)
 
 
-def test_new_words_beside_a_hole_are_new() -> None:
-    """Other words where something was forgotten are taken in, with a note."""
+def test_new_text_next_to_a_forgotten_message_is_new() -> None:
+    """Other text where something was forgotten is accepted, with a note."""
     memory = Memory.holding(chat_of(*TALK))
     hole(memory, 2)
     found = synced(memory, chat_of(*TALK[:2], "a There is no bridge any more.", *TALK[3:]))
@@ -445,8 +445,8 @@ def test_new_words_beside_a_hole_are_new() -> None:
     assert what(found) == ["forgotten-or-new"]
 
 
-def test_without_its_deletions_a_plan_can_be_applied() -> None:
-    """Who keeps what the other side deleted may leave the deletions out."""
+def test_plan_can_be_applied_without_its_deletions() -> None:
+    """For callers who keep what the other side deleted."""
     memory = Memory.holding(chat_of(*TALK))
     found = plan(memory.ours(), chat_of(*TALK[:2], "u New one.", TALK[6], TALK[4], "a Another."))
     kept = replace(found, operations=tuple(o for o in found.operations if not isinstance(o, op.Delete)))
@@ -456,13 +456,13 @@ def test_without_its_deletions_a_plan_can_be_applied() -> None:
 
 
 def test_roles_are_never_changed() -> None:
-    """The same words from another mouth are another message."""
+    """The same text in another role is another message."""
     memory = Memory.holding(chat_of("u hi", "a hello there", "u bye"))
     assert kinds(synced(memory, chat_of("u hi", "u hello there", "u bye"))) == ["Delete", "Insert"]
 
 
-def test_thousands_of_equal_messages() -> None:
-    """Long runs of the same few words cost neither time nor sense."""
+def test_thousands_of_equal_messages_are_synced() -> None:
+    """Long runs of the same few words cost little time and are matched sensibly."""
     lines = [f"{'ua'[k % 2]} {('ok', '继续', 'continue')[(k * k // 3) % 3]}" for k in range(5000)]
     memory = Memory.holding(chat_of(*lines))
     shorter = [line for k, line in enumerate(lines) if k % 1000 != 501]
@@ -470,8 +470,8 @@ def test_thousands_of_equal_messages() -> None:
     assert sorted(kinds(found)) == ["Append", *["Delete"] * 5]
 
 
-def test_plans_do_not_depend_on_names() -> None:
-    """The same lists give the same plan, whatever else was planned before."""
+def test_plans_do_not_depend_on_earlier_plans() -> None:
+    """The same lists give the same plan."""
     memory = Memory.holding(chat_of(*TALK))
     theirs = chat_of(*TALK[2:], "u One more.", "a And one more.")
     ours: list[OurEntry] = memory.ours()

@@ -1,4 +1,4 @@
-"""Calls with the same words are different calls: the ids tell, where a program keeps them."""
+"""Calls with the same text are different calls: ids distinguish them, if a program keeps them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def names_in(messages: list[dict[str, Any]]) -> list[str]:
     return out
 
 
-def test_the_same_call_once_more_is_another_call(tmp_path: Path) -> None:
-    """The last call was made again under a new id: the old one left, and no message changed its words."""
+def test_repeated_call_with_a_new_id_is_another_call(tmp_path: Path) -> None:
+    """The old one was removed, and no message changed its text."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
         thread.sync(talk("one", "two"))
@@ -68,8 +68,8 @@ def test_the_same_call_once_more_is_another_call(tmp_path: Path) -> None:
         assert all(len(thread.revisions(m.id)) == 1 for m in thread.messages(deleted=True))
 
 
-def test_the_first_of_two_equal_calls_left(tmp_path: Path) -> None:
-    """What stays is the one with that id, not the one that is in its place."""
+def test_first_of_two_equal_calls_is_removed(tmp_path: Path) -> None:
+    """The one with the remaining id stays, not the one in its place."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
         thread.sync(talk("one", "two", "three"))
@@ -79,8 +79,8 @@ def test_the_first_of_two_equal_calls_left(tmp_path: Path) -> None:
         assert after == {k: v for k, v in before.items() if not k.endswith("one")}
 
 
-def test_a_program_that_renames_all_of_them_says_nothing_new(tmp_path: Path) -> None:
-    """Where no id is known, ids are not evidence: the words decide, as ever, and nothing leaves."""
+def test_renamed_call_ids_are_no_evidence(tmp_path: Path) -> None:
+    """If no id is known, the text decides as usual, and nothing is removed."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
         thread.sync(talk("one", "two"))

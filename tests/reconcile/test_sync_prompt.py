@@ -62,24 +62,24 @@ def shown(memory: Memory) -> list[str]:
     return [slot.content.text for slot in memory.live() if not slot.hidden]
 
 
-def test_a_first_prompt_gives_the_chat_and_not_its_frame() -> None:
-    """System prompt and marker are not part of the chat; all that follows the marker is."""
+def test_first_prompt_gives_the_chat_without_its_frame() -> None:
+    """System prompt and marker are not part of the chat; everything after the marker is."""
     memory = Memory()
     found = synced(memory, chat_of(*HEAD, *TALK))
     assert shown(memory) == [line[2:] for line in TALK]
     assert left_out(found) == ["You are Ellie, a forest elf.", "[Start a new Chat]"]
 
 
-def test_examples_before_the_marker_are_no_chat() -> None:
-    """Example dialogues look like a chat; the marker tells that they are none."""
+def test_examples_before_the_marker_are_not_imported() -> None:
+    """Example dialogues look like a chat; the marker tells them apart."""
     examples = ("u Example question?", "a Example answer.")
     memory = Memory()
     synced(memory, chat_of(HEAD[0], *examples, HEAD[1], *TALK[:2]))
     assert shown(memory) == [line[2:] for line in TALK[:2]]
 
 
-def test_a_marker_inside_a_joined_block_is_found() -> None:
-    """Joining puts the marker at the end of the system prompt, or before the first words."""
+def test_marker_inside_a_joined_block_is_found() -> None:
+    """Joining puts the marker at the end of the system prompt, or before the first message."""
     memory = Memory()
     prompt = [msg("system", "You are Ellie.\n\n[Start a new Chat]"), *chat_of(*TALK[:2])]
     synced(memory, prompt)
@@ -91,8 +91,8 @@ def test_a_marker_inside_a_joined_block_is_found() -> None:
     assert shown(memory) == ["Hello, elf.", "Hello."]
 
 
-def test_the_next_prompt_appends_what_is_new() -> None:
-    """A new message at the end is appended, whatever lore is between."""
+def test_next_prompt_appends_new_messages() -> None:
+    """A new message at the end is appended, whatever lore is in between."""
     memory = Memory.holding(chat_of(*TALK[:-1]))
     lore = "s Lore: the singer is the river."
     found = synced(memory, chat_of(*HEAD, *TALK[:3], lore, *TALK[3:]))
@@ -100,7 +100,7 @@ def test_the_next_prompt_appends_what_is_new() -> None:
     assert lore[2:] in left_out(found)
 
 
-def test_a_trimmed_prompt_is_the_end_of_the_chat() -> None:
+def test_trimmed_prompt_is_the_end_of_the_chat() -> None:
     """What did not fit is neither deleted nor hidden."""
     memory = Memory.holding(chat_of(*TALK[:-1]))
     found = synced(memory, chat_of(*HEAD, *TALK[-3:]))
@@ -108,8 +108,8 @@ def test_a_trimmed_prompt_is_the_end_of_the_chat() -> None:
     assert [len(n.ids) for n in found.notes if isinstance(n, TrimNote)] == [3]
 
 
-def test_what_is_missing_inside_is_hidden_and_noted() -> None:
-    """A gap may be a deletion or a hidden message; hiding can be taken back, and is when it is shown again."""
+def test_missing_message_inside_is_hidden_and_noted() -> None:
+    """It may have been deleted or hidden; hiding is reverted when it is shown again."""
     memory = Memory.holding(chat_of(*TALK))
     name = memory.live()[2].id
     found = synced(memory, chat_of(*HEAD, *TALK[:2], *TALK[3:]))
@@ -118,8 +118,8 @@ def test_what_is_missing_inside_is_hidden_and_noted() -> None:
     assert synced(memory, chat_of(*HEAD, *TALK)).operations == (op.Unhide(name),)
 
 
-def test_a_prompt_that_ends_before_our_reply_asks_for_another() -> None:
-    """Swipe and regenerate send the list without the reply; nothing has happened to the reply yet."""
+def test_prompt_without_our_last_reply_asks_for_another() -> None:
+    """Swipe and regenerate send the list without the reply; the reply itself is unchanged."""
     memory = Memory.holding(chat_of(*TALK, "a It is the river.", "a Come, it says."))
     replies = tuple(slot.id for slot in memory.live()[-2:])
     found = synced(memory, chat_of(*HEAD, *TALK))
@@ -127,16 +127,16 @@ def test_a_prompt_that_ends_before_our_reply_asks_for_another() -> None:
     assert [n.ids for n in found.notes if isinstance(n, RegenerateRequest)] == [replies]
 
 
-def test_going_back_further_hides_what_came_after() -> None:
-    """Regenerating an earlier reply means that later turns are gone; its own reply is awaited."""
+def test_prompt_that_ends_earlier_hides_what_came_after() -> None:
+    """Regenerating an earlier reply means later turns are gone; its own reply is awaited."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*HEAD, *TALK[:2]))
     assert found.operations == tuple(op.Hide(slot.id) for slot in memory.live()[3:])
     assert [n.ids for n in found.notes if isinstance(n, RegenerateRequest)] == [(memory.live()[2].id,)]
 
 
-def test_an_edited_message_is_an_edit() -> None:
-    """Changed words between the same neighbours, or at the end, are edits."""
+def test_changed_text_is_an_edit() -> None:
+    """Between the same neighbours, or at the end."""
     for at in (1, 3, 4):
         memory = Memory.holding(chat_of(*TALK))
         lines = list(TALK)
@@ -145,7 +145,7 @@ def test_an_edited_message_is_an_edit() -> None:
         assert shown(memory) == [line[2:] for line in lines]
 
 
-def test_another_known_reply_is_chosen() -> None:
+def test_known_alternative_is_selected() -> None:
     """A reply that we know as an alternative is the user's choice."""
     memory = Memory.holding(chat_of(*TALK))
     other = "The bridge is gone; only two pillars are left."
@@ -158,21 +158,21 @@ def test_another_known_reply_is_chosen() -> None:
 
 
 def test_rendering_is_no_edit() -> None:
-    """Carriage returns, blanks at line ends and names before the words change nothing."""
+    """Carriage returns, trailing blanks and names before the text change nothing."""
     memory = Memory.holding([msg("user", "one \r\ntwo"), msg("assistant", "three")])
     prompt = [msg("user", "Sam: one\ntwo"), msg("assistant", "Ellie: three")]
     assert synced(memory, prompt, names=["Sam", "Ellie"]).operations == ()
 
 
-def test_a_name_becomes_the_author() -> None:
-    """New words arrive without the name before them."""
+def test_name_before_the_text_becomes_the_author() -> None:
+    """The new message is stored without it."""
     memory = Memory()
     synced(memory, [msg("user", "Sam: hello"), msg("assistant", "艾莉：你好")], names=["Sam", "艾莉"])
     assert [(s.content.author, s.content.text) for s in memory.live()] == [("Sam", "hello"), ("艾莉", "你好")]
 
 
-def test_joined_neighbours_are_taken_apart() -> None:
-    """A block that holds several of our messages, and new words after them, is seen as what it is."""
+def test_joined_messages_are_separated() -> None:
+    """A block with several of our messages and new text after them is recognised."""
     lines = ("u one two three four", "u five six seven eight", "a nine ten eleven", "a twelve and more")
     memory = Memory.holding(chat_of(*lines))
     prompt = joined(chat_of(*lines, "u the latest words"))
@@ -182,7 +182,7 @@ def test_joined_neighbours_are_taken_apart() -> None:
     assert [len(n.ids) for n in found.notes if isinstance(n, JoinNote)] == [2, 2]
 
 
-def test_signed_neighbours_are_taken_apart_even_if_new() -> None:
+def test_signed_new_messages_are_separated() -> None:
     """In a group chat the names tell where one speaker ends and the next begins."""
     memory = Memory()
     text = "Ellie: first thing\n\nsecond paragraph\n\nBran: my turn"
@@ -194,8 +194,8 @@ def test_signed_neighbours_are_taken_apart_even_if_new() -> None:
     ]
 
 
-def test_lore_joined_to_a_message_stays_out() -> None:
-    """A program that turns lore into user words and joins them does not change what the user said."""
+def test_lore_joined_to_a_message_is_left_out() -> None:
+    """A program that joins lore to user text does not change what the user said."""
     memory = Memory.holding(chat_of(*TALK))
     prompt = chat_of(*HEAD, *TALK)
     prompt[3] = msg("user", f"Lore: the bridge is older than the forest.\n\n{TALK[1][2:]}")
@@ -205,38 +205,38 @@ def test_lore_joined_to_a_message_stays_out() -> None:
     assert what(found) == ["injected-or-said"]
 
 
-def test_unsigned_words_between_users_are_taken_for_lore() -> None:
-    """A user block that was never said, next to what the user said, is left out, with the doubt."""
+def test_unsigned_user_text_is_treated_as_lore() -> None:
+    """A user block never said before, next to a user message, is left out, with a note."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*HEAD, *TALK[:3], "u [Keep the answers short.]", *TALK[3:]))
     assert found.operations == ()
     assert what(found) == ["injected-or-said"]
 
 
-def test_missed_turns_are_taken_in() -> None:
-    """Turns that did not pass through the proxy, question and answer, are inserted where they are."""
+def test_missed_turns_are_inserted() -> None:
+    """Turns that did not pass through the proxy, question and answer, are put in their place."""
     memory = Memory.holding(chat_of(*TALK[:3], *TALK[5:]))
     found = synced(memory, chat_of(*HEAD, *TALK))
     assert kinds(found) == ["Insert", "Insert"]
     assert shown(memory) == [line[2:] for line in TALK]
 
 
-def test_older_messages_than_ours_are_taken_in() -> None:
+def test_older_messages_are_added_at_the_beginning() -> None:
     """A proxy that joined late learns the beginning when the budget grows."""
     memory = Memory.holding(chat_of(*TALK[3:]))
     assert kinds(synced(memory, chat_of(*HEAD, *TALK))) == ["Insert"] * 3
     assert shown(memory) == [line[2:] for line in TALK]
 
 
-def test_a_deleted_message_that_is_shown_is_restored() -> None:
+def test_deleted_message_that_is_sent_is_restored() -> None:
     """What we had deleted and they still send is restored."""
     memory = Memory.holding(chat_of(*TALK))
     memory.slots[2].deleted = True
     assert kinds(synced(memory, chat_of(*HEAD, *TALK))) == ["Restore"]
 
 
-def test_forgotten_words_stay_out_of_a_rendering() -> None:
-    """Where a hole is, words in the same role are taken for the forgotten ones though rendering has changed them."""
+def test_forgotten_text_stays_out_of_a_rendering() -> None:
+    """Next to a tombstone, text in the same role is taken for the forgotten one, though rendering changed it."""
     memory = Memory.holding(chat_of(*TALK))
     slot = memory.slots[2]
     slot.forgotten = True
@@ -247,29 +247,29 @@ def test_forgotten_words_stay_out_of_a_rendering() -> None:
     assert [n.id for n in found.notes if isinstance(n, ForgottenNote)] == [slot.id]
 
 
-def test_an_empty_message_is_not_missed() -> None:
-    """A message without words is in no prompt and not gone for that."""
+def test_empty_message_is_not_missing() -> None:
+    """A message without text is in no prompt, and not deleted for that."""
     memory = Memory.holding(chat_of(*TALK[:2], "a ", *TALK[2:]))
     assert synced(memory, chat_of(*HEAD, *TALK)).operations == ()
 
 
 @pytest.mark.parametrize("prompt", [[], chat_of(*HEAD)])
-def test_a_prompt_without_chat_says_nothing(prompt: list[ForeignMessage]) -> None:
-    """A background call with instructions alone does not touch the history."""
+def test_prompt_without_a_chat_changes_nothing(prompt: list[ForeignMessage]) -> None:
+    """A background call with instructions alone leaves the history as it is."""
     memory = Memory.holding(chat_of(*TALK))
     assert synced(memory, prompt).operations == ()
 
 
-def test_an_instruction_at_the_end_is_not_said() -> None:
-    """A quiet call adds a system instruction after the chat; it is not a message."""
+def test_instruction_at_the_end_is_no_message() -> None:
+    """A background call adds a system instruction after the chat."""
     memory = Memory.holding(chat_of(*TALK))
     found = synced(memory, chat_of(*HEAD, *TALK, "s Summarise the story so far."))
     assert found.operations == ()
     assert "Summarise the story so far." in left_out(found)
 
 
-def test_a_program_with_other_markers() -> None:
-    """Markers are configurable, and without any the whole list is looked at."""
+def test_markers_can_be_configured() -> None:
+    """Without any, the whole list is read."""
     prompt = chat_of("u an example", "a of a chat", "s <<chat>>", *TALK[:2])
     memory = Memory()
     memory.apply(plan([], prompt, "prompt", markers=["<<chat"]))

@@ -1,4 +1,4 @@
-"""What is known about a thread, folded from its log."""
+"""Thread information, folded from the log."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def told(kind: Kind, body: Json = None, *, erased: bool = False, **head: Json) -
 
 
 @given(abouts)
-def test_what_is_known_comes_back_from_its_row(about: ThreadDescription) -> None:
-    """The sealed shape keeps everything, whatever characters it holds."""
+def test_description_round_trips(about: ThreadDescription) -> None:
+    """Whatever characters it contains."""
     assert about_from_json(about.to_json()) == about
     assert about_from_bytes(to_bytes(about.to_json())) == about
 
 
-def test_missing_fields_keep_their_defaults() -> None:
-    """A row of an earlier program is read as far as it goes."""
+def test_missing_fields_have_defaults() -> None:
+    """A row of an earlier version is read as far as it goes."""
     assert about_from_json({"title": "x"}) == ThreadDescription("x")
     assert about_from_json({}) == ThreadDescription()
     assert ThreadDescription().kind == "chat"
@@ -60,14 +60,14 @@ def test_missing_fields_keep_their_defaults() -> None:
     [{"title": None}, {"title": 3}, {"project": b"x"}, {"kind": None}, {"language": 1}, {"tags": ("a", 1)}],
     ids=str,
 )
-def test_what_is_no_text_is_refused(wrong: dict[str, Any]) -> None:
+def test_title_that_is_not_text_is_refused(wrong: dict[str, Any]) -> None:
     """Callers are not always type-checked."""
     with pytest.raises(InvalidInput, match="must be text"):
         ThreadDescription(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, [], "x", 1])
-def test_metadata_has_names(wrong: Any) -> None:
+def test_metadata_must_have_names(wrong: Any) -> None:
     """Anything else could not be looked up again."""
     with pytest.raises(InvalidInput, match="names with values"):
         ThreadDescription(metadata=wrong)
@@ -105,40 +105,40 @@ def test_tags_are_a_set_in_the_order_of_tagging(changes: list[tuple[bool, str]])
         assert about == ThreadDescription("t", tags=tuple(wanted))
 
 
-def test_undo_of_a_tag_sets_all_tags_back() -> None:
-    """What an undo writes down is the whole list as it was before."""
+def test_undo_of_a_tag_restores_all_tags() -> None:
+    """An undo records the whole list as it was before."""
     tagged = after(KNOWN, told(Kind.TAGGED, {"tag": "a"}))
     assert tagged.tags == ("b", "a")
     assert after(tagged, told(Kind.UNDONE, {"about": {"tags": ["a", "b"]}})) == KNOWN
 
 
-def test_a_forgotten_thread_has_no_name() -> None:
-    """Everything that was known is gone, even where the event names something."""
+def test_forgotten_thread_has_no_title() -> None:
+    """Everything known is gone, even if the event names something."""
     assert after(KNOWN, told(Kind.FORGOTTEN, thread=True)) == ThreadDescription()
     assert after(KNOWN, told(Kind.FORGOTTEN, {"about": {"title": "x"}}, thread=True)) == ThreadDescription()
 
 
-def test_forgetting_messages_leaves_the_name() -> None:
-    """An event that forgets messages only says nothing about the thread."""
+def test_forgetting_messages_keeps_the_title() -> None:
+    """An event that forgets only messages says nothing about the thread."""
     assert after(KNOWN, told(Kind.FORGOTTEN, messages=[{"message": f"{THREAD}.1"}])) is KNOWN
 
 
 @pytest.mark.parametrize("kind", sorted(TELLING))
-def test_an_erased_event_takes_the_title_along(kind: Kind) -> None:
-    """Its text is unknown, so the title before it is not shown either; the rest stays."""
+def test_erased_event_hides_the_title(kind: Kind) -> None:
+    """Its text is unknown, so the earlier title is not shown either; the rest stays."""
     now = after(KNOWN, told(kind, erased=True))
     assert now == ThreadDescription("", KNOWN.project, KNOWN.kind, KNOWN.language, KNOWN.tags, KNOWN.metadata)
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_an_event_without_words_says_nothing_about_the_thread(kind: Kind) -> None:
-    """Where there never was a body, all stays as it was."""
+def test_event_without_a_body_changes_nothing(kind: Kind) -> None:
+    """Where there never was a body, everything stays as it was."""
     assert after(KNOWN, told(kind)) is KNOWN
 
 
 @pytest.mark.parametrize("kind", sorted(set(Kind) - TELLING))
-def test_what_messages_say_is_not_about_the_thread(kind: Kind) -> None:
-    """Words of messages, asides and code changes are not even looked at."""
+def test_message_text_does_not_describe_the_thread(kind: Kind) -> None:
+    """Messages, asides and code changes are not read for it."""
     assert after(KNOWN, told(kind, {"about": {"title": "x"}, "tag": "x"})) is KNOWN
 
 
@@ -155,8 +155,8 @@ def test_what_messages_say_is_not_about_the_thread(kind: Kind) -> None:
         (Kind.CREATED, {"about": {"tags": 5}}),
     ],
 )
-def test_a_body_that_makes_no_sense_is_damage(kind: Kind, body: Json) -> None:
-    """It is the store that gave it, not the caller."""
+def test_unreadable_body_is_damage(kind: Kind, body: Json) -> None:
+    """The store is at fault, not the caller."""
     with pytest.raises(StoreCorrupt, match="about a thread"):
         after(KNOWN, told(kind, body))
 
@@ -168,8 +168,8 @@ def test_any_body_is_understood_or_called_damaged(kind: Kind, body: Json) -> Non
         assert isinstance(after(KNOWN, told(kind, body)), ThreadDescription)
 
 
-def test_the_fold_is_one_event_after_the_other() -> None:
-    """A whole life: created, renamed, tagged, undone, described again after a forget, forgotten."""
+def test_thread_info_is_folded_over_a_whole_life() -> None:
+    """Created, renamed, tagged, undone, described again after a forget, forgotten."""
     events = [
         told(Kind.CREATED, {"about": ThreadDescription("one", "p", tags=("t",)).to_json()}),
         Event(THREAD, 2, Kind.APPENDED, "user:ann", "now", None, {"role": "user"}, b"{}"),

@@ -1,4 +1,4 @@
-"""Which acts are in force under undo, redo and lifting, against plain stacks of strokes."""
+"""Which acts are in effect under undo, redo and lifting, compared with plain stacks of strokes."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def test_the_answer_grows_with_the_log(moves: list[tuple[str, str, object]], upt
     assert acts_in_force(whole.log[: len(part.log)], ACTS) == acts_in_force(part.log, ACTS)
 
 
-def test_what_was_forgotten_says_nothing() -> None:
-    """An act whose words are gone is left out; the others stay."""
+def test_forgotten_act_is_left_out() -> None:
+    """The others stay."""
     desk = Desk()
     desk.act(ACTORS[0], Kind.OVERRIDDEN)
     desk.act(ACTORS[0], Kind.OVERRIDDEN)
@@ -140,8 +140,8 @@ def test_what_was_forgotten_says_nothing() -> None:
     assert [e.seq for e in acts_in_force(gone, {Kind.OVERRIDDEN})] == [2]
 
 
-def test_an_undo_of_what_is_not_there_is_ignored() -> None:
-    """A log that begins in the middle (a fork reads only some of it) names events that it does not hold."""
+def test_undo_of_an_unknown_event_is_ignored() -> None:
+    """A log that starts in the middle (a fork reads part of it) names events that it does not contain."""
     event = Event(THREAD, 9, Kind.UNDONE, ACTORS[0], "now", None, {"of": [3]})
     act = Event(THREAD, 10, Kind.OVERRIDDEN, ACTORS[0], "now", Ref(THREAD, 1), {}, b"{}")
     assert acts_in_force([event, act], {Kind.OVERRIDDEN}) == [act]

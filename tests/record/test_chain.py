@@ -61,8 +61,8 @@ def test_json_is_stored_to_the_letter(value: Json) -> None:
 
 
 @pytest.mark.parametrize("value", [{1, 2}, b"bytes", {"when": object()}, [10**5000], {("a", "b"): 1}])
-def test_what_is_no_json_is_refused(value: Json) -> None:
-    """The error says that plain values are wanted."""
+def test_values_that_are_not_json_are_refused(value: Json) -> None:
+    """The error says that plain values are required."""
     with pytest.raises(InvalidInput, match="cannot be stored") as refused:
         to_bytes(value)
     assert "plain JSON" in refused.value.hint
@@ -76,24 +76,24 @@ def nested(depth: int, outermost: Json = ()) -> Json:
     return value
 
 
-def test_what_is_nested_too_deeply_is_refused() -> None:
-    """The limit is exact, and what it lets through can be read."""
+def test_deep_nesting_is_refused() -> None:
+    """The limit is exact, and what it allows can be read."""
     assert from_bytes(to_bytes(nested(DEEPEST))) == nested(DEEPEST)
     for depth in (DEEPEST + 1, 100_000):
         with pytest.raises(InvalidInput, match="cannot be stored"):
             to_bytes(nested(depth))
 
 
-def test_what_holds_itself_is_refused() -> None:
-    """A list inside itself has no end that could be written."""
+def test_circular_value_is_refused() -> None:
+    """A list inside itself could never be written to the end."""
     endless: list[Json] = []
     endless.append(endless)
     with pytest.raises(InvalidInput, match="cannot be stored"):
         to_bytes(endless)
 
 
-def test_what_is_wide_is_not_too_deep() -> None:
-    """Many small lists beside each other, and brackets in words, are not depth."""
+def test_wide_value_is_not_too_deep() -> None:
+    """Neither many small lists side by side nor brackets in text are depth."""
     for value in ([[]] * 1000, "[{" * 1000):
         assert from_bytes(to_bytes(value)) == value
 
@@ -105,8 +105,8 @@ def test_damaged_bytes_are_called_damaged(data: bytes) -> None:
         assert repr(from_bytes(data)) == repr(json.loads(data))  # repr: NaN is not equal to itself
 
 
-def test_damage_repeats_what_was_wrong() -> None:
-    """The error names the thing, the cause with or without a class of its own, and what to do."""
+def test_damage_error_names_thing_and_cause() -> None:
+    """With or without a class of the cause, and with what to do."""
     assert "verify" in make_corrupt_error("a row", ValueError("odd")).hint
     assert make_corrupt_error("a row", ValueError("odd")).message == "a row cannot be read (ValueError: odd)"
     assert make_corrupt_error("a row", InvalidInput("odd", hint="x")).message == "a row cannot be read (odd)"
@@ -243,8 +243,8 @@ def test_beginnings_and_seals_are_their_own(
     assert (commitment(salt, body) == commitment(another, body)) == (salt == another)
 
 
-def test_the_way_hashes_are_made_never_changes() -> None:
-    """Logs that were written once must verify for ever."""
+def test_hashes_never_change() -> None:
+    """Logs written once must verify forever."""
     event = Event(
         THREAD, 2, Kind.EDITED, "user:安", "2024-05-01T10:00:00+00:00", Ref(THREAD, 1), {"a": "你"}, b"{}"
     )
@@ -255,8 +255,8 @@ def test_the_way_hashes_are_made_never_changes() -> None:
     assert link(PREVIOUS, done) == done.hash
 
 
-def test_fields_do_not_run_into_each_other() -> None:
-    """The same letters at another place of the head are another head."""
+def test_head_fields_do_not_run_together() -> None:
+    """The same letters in another field make another head."""
     pieces = [("user", "1x"), ("user1", "x"), ("user1x", "")]
     events = [
         Event(THREAD, 1, Kind.NOTED, actor, at, head=head) for actor, at in pieces for head in ({}, {"a": 1})

@@ -1,4 +1,4 @@
-"""The sealed shape of a content, its hash, and what can be found in it."""
+"""The sealed form of a content, its hash, and its searchable text."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_body_and_hash_are_the_same_made_together_or_alone(role: str, content: C
     assert encode_content(role, content) == (encode(content), digest(role, content))
 
 
-def test_the_sealed_shape_never_changes() -> None:
-    """Bodies and hashes that lie in stores were made this way."""
+def test_sealed_form_never_changes() -> None:
+    """Bodies and hashes in existing stores were made this way."""
     content = Content((Text("你好"), Text("")), "安", {"n": 1})
     assert encode(content).decode() == (
         '{"parts":[{"t":"text","text":"你好"},{"t":"text","text":""}],"author":"安","meta":{"n":1}}'
@@ -73,8 +73,8 @@ def test_the_same_words_by_another_role_are_something_else(content: Content) -> 
 
 
 @given(st.lists(parts, min_size=1, max_size=3), texts)
-def test_nobody_and_somebody_without_a_name_are_told_apart(some: list[Part], author: str) -> None:
-    """No author is not an empty one, and an author is not words."""
+def test_missing_and_given_author_have_different_hashes(some: list[Part], author: str) -> None:
+    """No author is not an empty one, and an author is not text."""
     nobody, somebody = Content(tuple(some)), Content(tuple(some), author)
     assert digest("user", nobody) != digest("user", somebody)
     assert original(encode(nobody)).author is None
@@ -102,14 +102,14 @@ def test_json_that_is_no_content_is_called_damaged(value: Json) -> None:
         assert len(decode(to_bytes(value)).parts) == len(value["parts"])
 
 
-def test_a_content_of_an_unknown_part_is_called_damaged() -> None:
-    """It is not the caller who gave something wrong, but the store."""
+def test_content_with_an_unknown_part_is_damage() -> None:
+    """The store is at fault, not the caller."""
     with pytest.raises(StoreCorrupt, match="unknown kind of part"):
         decode(b'{"parts":[{"t":"smell"}]}')
 
 
-def test_what_cannot_be_stored_is_refused_before_it_is_sealed() -> None:
-    """Bytes of media and values that are not JSON are the caller's mistake."""
+def test_unstorable_content_is_refused_before_sealing() -> None:
+    """Raw bytes of media and values that are not JSON are the caller's mistake."""
     for content in (Content((Media("image/png", data=b"x"),)), Content((Text("x"),), None, {"a": {1}})):
         with pytest.raises(InvalidInput):
             encode(content)
@@ -134,18 +134,18 @@ MIXED = Content(
 )
 
 
-def test_all_bytes_are_named_also_those_inside_of_results() -> None:
-    """Each reference is named as often as it occurs; media that is only remembered has none."""
+def test_all_blobs_are_listed_including_those_in_results() -> None:
+    """Each reference as often as it occurs; media that is only remembered has none."""
     assert list(blobs_of(MIXED)) == ["b1", "b2", "b1"]
 
 
-def test_each_tool_is_named_once_in_order() -> None:
-    """Calls and results count, and a result that does not know its tool does not."""
+def test_each_tool_is_listed_once_in_order() -> None:
+    """Calls and results count; a result that does not name its tool does not."""
     assert tools_of(MIXED) == ("read", "grep")
 
 
-def test_everything_that_was_said_can_be_looked_for() -> None:
-    """Author, words, thoughts, arguments and results; neither raw parts nor the punctuation of JSON."""
+def test_all_text_can_be_searched() -> None:
+    """Author, text, thinking, arguments and results; neither raw parts nor the punctuation of JSON."""
     assert [line.strip() for line in searchable(MIXED).split("\n")] == [
         "安妮",
         "想一想",

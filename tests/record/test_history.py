@@ -63,8 +63,8 @@ class Log:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_an_appended_message_stands_at_the_end(role: Role) -> None:
-    """Its place is the number of its event, and its first revision is the event itself."""
+def test_appended_message_is_last(role: Role) -> None:
+    """Its position is the number of its event, and its first revision is the event itself."""
     log = Log()
     log.write(Kind.CREATED)
     (entry,) = log.write(Kind.APPENDED, role=role)
@@ -74,8 +74,8 @@ def test_an_appended_message_stands_at_the_end(role: Role) -> None:
     assert entry.opens_turn == (role == "user")
 
 
-def test_an_inserted_message_stands_where_it_was_put() -> None:
-    """Its place is written in the event; flags may come along."""
+def test_inserted_message_has_the_position_of_its_event() -> None:
+    """Flags may be set as well."""
     log = Log()
     first, second = log.append(), log.append()
     place = between(log.entries[first].position, log.entries[second].position, 3)
@@ -85,8 +85,8 @@ def test_an_inserted_message_stands_where_it_was_put() -> None:
     assert [e.message for e in order] == [first, entry.message, second]
 
 
-def test_a_message_of_an_unknown_role_is_refused() -> None:
-    """A log that says so was not written by us."""
+def test_unknown_role_is_refused() -> None:
+    """We did not write such a log."""
     with pytest.raises(InvalidInput, match="unknown role"):
         Log().write(Kind.APPENDED, role="narrator")
 
@@ -100,8 +100,8 @@ def test_a_message_of_an_unknown_role_is_refused() -> None:
     ],
 )
 @pytest.mark.parametrize("others", [0, DELETED | HIDDEN | PINNED])
-def test_a_flag_is_set_and_cleared_alone(on: Kind, off: Kind, flag: int, others: int) -> None:
-    """Twice is as good as once, and the other flags stay what they were."""
+def test_flags_are_set_and_cleared_independently(on: Kind, off: Kind, flag: int, others: int) -> None:
+    """Setting one twice equals once, and the other flags stay."""
     log = Log()
     me = log.append(flags=others & ~flag)
     for kind, wanted in ((on, flag), (on, flag), (off, 0), (off, 0)):
@@ -111,8 +111,8 @@ def test_a_flag_is_set_and_cleared_alone(on: Kind, off: Kind, flag: int, others:
         assert entry.live == (not entry.flags & DELETED)
 
 
-def test_an_edit_makes_a_new_revision_of_the_same_alternative() -> None:
-    """The message, its place and its number of alternatives stay."""
+def test_edit_adds_a_revision_of_the_same_alternative() -> None:
+    """The message, its position and its number of alternatives stay."""
     log = Log()
     me = log.append("assistant")
     log.write(Kind.REGENERATED, me)
@@ -122,8 +122,8 @@ def test_an_edit_makes_a_new_revision_of_the_same_alternative() -> None:
     assert (entry.alternative, entry.alternatives) == (1, 2)
 
 
-def test_a_regenerated_answer_is_the_live_one_unless_put_aside() -> None:
-    """Each adds an alternative; one that is only kept aside does not become live."""
+def test_regenerated_answer_becomes_live_unless_set_aside() -> None:
+    """Each adds an alternative; one that is set aside does not become live."""
     log = Log()
     me = log.append("assistant")
     (second,) = log.write(Kind.REGENERATED, me)
@@ -134,8 +134,8 @@ def test_a_regenerated_answer_is_the_live_one_unless_put_aside() -> None:
     assert (fourth.revision, fourth.alternative, fourth.alternatives) == (Ref(THREAD, 4), 3, 4)
 
 
-def test_choosing_makes_a_known_revision_live() -> None:
-    """The number of alternatives does not change by that."""
+def test_selecting_makes_a_known_revision_live() -> None:
+    """The number of alternatives stays."""
     log = Log()
     me = log.append("assistant")
     log.write(Kind.REGENERATED, me)
@@ -143,7 +143,7 @@ def test_choosing_makes_a_known_revision_live() -> None:
     assert (entry.revision, entry.alternative, entry.alternatives) == (me, 0, 2)
 
 
-def test_moving_changes_the_place_only() -> None:
+def test_moving_changes_the_position_only() -> None:
     """Everything else about the message stays."""
     log = Log()
     me = log.append(flags=PINNED)
@@ -152,8 +152,8 @@ def test_moving_changes_the_place_only() -> None:
     assert entry == replace(before, position=b"\1\2", since=2)
 
 
-def test_forgetting_takes_several_messages_for_good() -> None:
-    """Other flags stay, what is not in this history is passed over, and neither restore nor undo brings it back."""
+def test_forgetting_several_messages_is_permanent() -> None:
+    """Other flags stay, unknown messages are skipped, and neither restore nor undo reverts it."""
     log = Log()
     one, two, three = log.append(), log.append(flags=DELETED), log.append()
     before = pack(log.entries[one])
@@ -168,8 +168,8 @@ def test_forgetting_takes_several_messages_for_good() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.UNDONE, Kind.REDONE])
-def test_undo_sets_back_what_was_written_down(kind: Kind) -> None:
-    """Place, revision and flags are those of before; the number of alternatives goes on counting."""
+def test_undo_restores_the_recorded_state(kind: Kind) -> None:
+    """Position, revision and flags; the count of alternatives continues."""
     log = Log()
     one, two = log.append(), log.append("assistant")
     before = [log.entries[one], log.entries[two]]
@@ -180,24 +180,24 @@ def test_undo_sets_back_what_was_written_down(kind: Kind) -> None:
     assert opened == [replace(before[0], since=6), replace(before[1], alternatives=2, since=6)]
 
 
-def test_undo_of_what_is_not_there_is_damage() -> None:
-    """An undo about a message of another history was not written by us."""
+def test_undo_of_an_unknown_message_is_damage() -> None:
+    """We did not write an undo about a message of another history."""
     stray = Entry(Ref(OTHER, 1), b"\1", "user", Ref(OTHER, 1))
     with pytest.raises(StoreCorrupt, match="not in this history"):
         Log().write(Kind.UNDONE, entries=[pack(stray)])
 
 
 @pytest.mark.parametrize("kind", [k for k in Kind if k not in (Kind.APPENDED, Kind.INSERTED)])
-def test_an_event_about_no_message_changes_none(kind: Kind) -> None:
-    """Without a target, and with a target that this history does not have, nothing is opened."""
+def test_event_about_no_message_changes_none(kind: Kind) -> None:
+    """Without a target, or with a target that this history does not have."""
     log = Log()
     log.append()
     assert log.write(kind) == []
     assert log.write(kind, Ref(OTHER, 1)) == []
 
 
-def test_what_an_undo_writes_down_holds_no_words() -> None:
-    """Names, places and numbers are enough, and survive every forget."""
+def test_undo_records_contain_no_text() -> None:
+    """Ids, positions and numbers are enough, and survive every forget."""
     entry = Entry(Ref(THREAD, 2), b"\0\xff", "assistant", Ref(OTHER, 3), 1, 2, HIDDEN, 7)
     assert pack(entry) == {
         "message": f"{THREAD}.2",

@@ -82,13 +82,13 @@ def test_without_an_upper_neighbour_it_is_an_append(seq: int) -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(b"\1", b"\1"), (b"\2", b"\1"), (b"\1\1", b"\1"), (b"", b"")])
 def test_neighbours_in_the_wrong_order_are_refused(low: bytes, high: bytes) -> None:
-    """There is nothing between a position and one that is not after it."""
+    """Nothing is between a position and one that is not after it."""
     with pytest.raises(ValueError, match="out of order"):
         between(low, high, 9)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_positions_stay_short_where_changes_are_scattered(seed: int) -> None:
+def test_scattered_insertions_keep_positions_short(seed: int) -> None:
     """A thousand insertions all over a history cost a few bytes each."""
     random = Random(seed)
     line = Line(5)
@@ -98,8 +98,8 @@ def test_positions_stay_short_where_changes_are_scattered(seed: int) -> None:
 
 
 @pytest.mark.parametrize("place", ["the start", "after the first", "before the last", "the middle"])
-def test_positions_grow_slowly_where_all_changes_meet(place: str) -> None:
-    """At worst, one byte is added for every eight insertions at one spot."""
+def test_insertions_at_one_place_grow_positions_slowly(place: str) -> None:
+    """At worst, one byte for every eight insertions."""
     line = Line(2)
     for done in range(1, 401):
         count = len(line.positions)

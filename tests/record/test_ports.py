@@ -1,4 +1,4 @@
-"""What passes between the engine and a store: bounds of a page, rows, and one set of methods."""
+"""The interface of engine and store: bounds of a page, rows, and one set of methods."""
 
 from __future__ import annotations
 
@@ -51,26 +51,26 @@ def test_bounds_hold_what_lies_strictly_between(
     ],
 )
 def test_bounds_of_a_history_of_five(bounds: Bounds, numbers: list[int]) -> None:
-    """What a page after, before or up to a message holds."""
+    """The page after, before or up to a message."""
     assert [n for n in range(1, 6) if bounds.hold(at_end(n))] == numbers
 
 
-def test_a_new_thread_is_no_fork_and_has_said_nothing() -> None:
-    """A row that says only what it must claims nothing else."""
+def test_new_thread_is_no_fork_and_is_empty() -> None:
+    """A row with only the required fields claims nothing else."""
     state = ThreadState(THREAD, THREAD, 1, b"hash", ThreadDescription(), "then", "now")
     assert (state.messages, state.turns, state.fork_seq) == (0, 0, 0)
     assert state.parent is state.fork_position is state.fork_message is None
     assert not state.forgotten
 
 
-def test_an_event_is_neither_found_nor_undone_unless_said() -> None:
-    """A store keeps out of search and undo what was not marked for them."""
+def test_event_is_not_searchable_or_undoable_by_default() -> None:
+    """A store keeps unmarked events out of search and undo."""
     logged = EventRow(Event(THREAD, 1, Kind.NOTED, "user:ann", "now"), "now", 0)
     assert (logged.words, logged.tools, logged.role, logged.digest) == ("", (), "", None)
     assert not logged.undoable
 
 
-def test_a_search_without_wishes_finds_all() -> None:
+def test_search_without_filters_finds_everything() -> None:
     """No filter is set by itself."""
     wanted = SearchFilter()
     assert wanted.threads is wanted.project is wanted.kind is wanted.tool is None
@@ -88,15 +88,15 @@ def test_a_search_without_wishes_finds_all() -> None:
     ],
     ids=lambda row: type(row).__name__,
 )
-def test_a_row_cannot_be_changed_in_passing(row: Any) -> None:
-    """What was read at one moment stays what it was."""
+def test_rows_are_immutable(row: Any) -> None:
+    """What was read stays what it was."""
     name = next(iter(row.__dataclass_fields__))
     with pytest.raises(FrozenInstanceError):
         setattr(row, name, None)
 
 
-def test_whoever_may_write_may_read() -> None:
-    """A writer has every method of a reader, so what was read and what is written are one moment."""
+def test_writer_has_every_method_of_a_reader() -> None:
+    """So what was read and what is written belong to one moment."""
     methods = {name for name in vars(Reader) if not name.startswith("_")}
     assert "page" in methods
     assert methods <= set(dir(Writer))

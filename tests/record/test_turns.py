@@ -32,8 +32,8 @@ def cut(messages: Sequence[Message], first: int = 0) -> list[Turn]:
     return list(into_turns(THREAD, messages, first))
 
 
-def test_a_greeting_is_turn_0() -> None:
-    """What precedes the first user message hangs on the thread; user messages open 1, 2, 3."""
+def test_greeting_is_turn_0() -> None:
+    """What precedes the first user message belongs to the thread; user messages open turns 1, 2, 3."""
     turns = cut(spoken(["system", "assistant", "user", "assistant", "tool", "user", "user"]))
     assert [(t.sequence, [m.id.seq for m in t.messages]) for t in turns] == [
         (0, [2, 3]),
@@ -45,8 +45,8 @@ def test_a_greeting_is_turn_0() -> None:
     assert [t.timestamp for t in turns] == [t.messages[0].at for t in turns]
 
 
-def test_without_a_greeting_there_is_no_turn_0() -> None:
-    """Counting begins with 1 where a user speaks first; without user messages there are no turns."""
+def test_no_turn_0_without_a_greeting() -> None:
+    """Numbering starts at 1 if a user speaks first; without user messages there are no turns."""
     assert [t.sequence for t in cut(spoken(["user", "assistant"]))] == [1]
     assert cut([]) == []
 
@@ -87,8 +87,8 @@ def test_a_turn_keeps_its_name_whatever_happens_around_it(roles: list[Role], dat
     assert left == {ref: name for ref, name in names.items() if ref in {m.id for m in kept}}
 
 
-def test_a_fork_shares_the_names_of_its_past() -> None:
-    """Turns opened by shared messages have one name in both threads; what precedes them does not."""
+def test_fork_shares_the_turn_ids_of_its_past() -> None:
+    """Turns opened by shared messages have one id in both threads; turn 0 does not."""
     shared = spoken(["assistant", "user", "assistant"])
     own = [*shared, *spoken(["user", "user", "user", "user"], FORK)[-1:]]
     here, there = list(into_turns(THREAD, shared)), list(into_turns(FORK, own))
@@ -120,8 +120,8 @@ def test_equal_versions_mean_equal_revisions(one: set[int], other: set[int]) -> 
     assert (version(some) == version(others)) == (one == other)
 
 
-def test_the_way_versions_are_made_never_changes() -> None:
-    """What was analysed once is known by its version, also by later programs."""
+def test_turn_versions_never_change() -> None:
+    """An analysed turn is identified by its version, also in later releases."""
     assert version(spoken(["user", "assistant"])) == "4d98bcf8e624407b49a15771155f6c7c"
 
 
@@ -135,8 +135,8 @@ def test_a_turn_of_its_own_is_the_same_as_one_cut_out(roles: list[Role]) -> None
         assert turn.processed_at is None
 
 
-def test_turns_come_as_soon_as_they_are_whole() -> None:
-    """A history is not read further than the message that opens the next turn."""
+def test_turns_are_yielded_as_soon_as_they_are_complete() -> None:
+    """The history is read no further than the message that opens the next turn."""
     messages = spoken(["user", "assistant", "user", "assistant", "user"])
     read: list[int] = []
 
@@ -151,7 +151,7 @@ def test_turns_come_as_soon_as_they_are_whole() -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1, 7])
-def test_what_goes_on_from_an_earlier_turn_keeps_its_number(first: int) -> None:
-    """Messages before the next user message belong to the last turn that was opened before them."""
+def test_continuation_of_an_earlier_turn_keeps_its_number(first: int) -> None:
+    """Messages before the next user message belong to the turn opened before them."""
     turns = cut(spoken(["assistant", "user"]), first)
     assert [t.sequence for t in turns] == [first, first + 1]

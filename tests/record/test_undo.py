@@ -1,4 +1,4 @@
-"""Which operation an undo or redo is about, against two plain stacks."""
+"""Which operation an undo or redo affects, compared with two plain stacks."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def test_any_sequence_does_what_two_stacks_do(plan: list[tuple[str, list[Kind], 
         desk.check()
 
 
-def test_nothing_was_done_so_nothing_is_undone() -> None:
-    """An empty log has neither."""
+def test_empty_log_has_nothing_to_undo() -> None:
+    """And nothing to redo."""
     assert to_undo([]) == []
     assert to_redo([]) is None
 
 
-def test_a_stroke_is_taken_back_as_one() -> None:
-    """All operations of a stroke come together, newest first, and the stroke before it comes next."""
+def test_stroke_is_undone_as_one() -> None:
+    """Its operations come together, newest first, and the stroke before it comes next."""
     desk = Desk()
     desk.do(Kind.HIDDEN)
     desk.do(Kind.DELETED, Kind.DELETED, Kind.MOVED)
@@ -104,7 +104,7 @@ def test_a_stroke_is_taken_back_as_one() -> None:
 
 
 def test_everything_can_be_undone_and_redone_in_order() -> None:
-    """Undo goes back to the very beginning, redo forward to the very end, as often as one likes."""
+    """Back to the very beginning and forward to the very end, as often as wanted."""
     desk = Desk()
     for kind in (Kind.RENAMED, Kind.EDITED, Kind.PINNED):
         desk.do(kind)
@@ -119,8 +119,8 @@ def test_everything_can_be_undone_and_redone_in_order() -> None:
         assert to_redo(desk.log[::-1]) is None
 
 
-def test_a_new_operation_ends_the_chance_to_redo() -> None:
-    """What was undone before it stays undone, and the new one is the next to be taken back."""
+def test_new_operation_clears_redo() -> None:
+    """What was undone before it stays undone, and the new one is the next to be undone."""
     desk = Desk()
     desk.do(Kind.EDITED)
     desk.undo()
@@ -132,8 +132,8 @@ def test_a_new_operation_ends_the_chance_to_redo() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(set(Kind) - DELIBERATE - {Kind.UNDONE, Kind.REDONE}))
-def test_what_was_not_done_on_purpose_is_passed_over(kind: Kind) -> None:
-    """Appended messages and mere records neither are undone nor end the chance to redo."""
+def test_appends_and_records_are_not_undone(kind: Kind) -> None:
+    """They are skipped and do not clear redo."""
     desk = Desk()
     desk.do(Kind.EDITED)
     desk.undo()
@@ -143,8 +143,8 @@ def test_what_was_not_done_on_purpose_is_passed_over(kind: Kind) -> None:
     assert to_undo([other, *desk.log[::-1]]) == desk.log[:1]
 
 
-def test_no_more_is_read_than_needed() -> None:
-    """The search ends with the stroke it looks for: a long life before it is not read."""
+def test_undo_reads_no_more_than_needed() -> None:
+    """The search ends with the stroke it looks for; the log before it is not read."""
     desk = Desk()
     for _ in range(50):
         desk.do(Kind.PINNED)

@@ -253,8 +253,8 @@ STEPS_OF = {
 }
 
 
-def test_everything_is_answered_alike(twins: Twins, seed: int) -> None:
-    """After a random story, each method of the reader gives the same on both stores, and so does `verify`."""
+def test_both_stores_give_the_same_answers(twins: Twins, seed: int) -> None:
+    """After a random history, each method of the reader gives the same, and so does `verify`."""
     story = Story(twins, seed)
     for number in range(STEPS):
         story.step()

@@ -91,7 +91,7 @@ def filled(url: str, folder: Path) -> tuple[dict[str, str], list[str]]:
 
 @pytest.mark.parametrize("title", ["root", "fork"])
 @pytest.mark.parametrize(("fixture", "column", "value"), CASES)
-def test_the_rest_works_and_a_repair_brings_the_thread_back(
+def test_repair_restores_a_damaged_thread_while_the_rest_works(
     request: pytest.FixtureRequest,
     opened: Callable[[str], backscroll.Engine],
     tmp_path: Path,
@@ -100,7 +100,7 @@ def test_the_rest_works_and_a_repair_brings_the_thread_back(
     value: Any,
     title: str,
 ) -> None:
-    """Listing, showing, exporting, importing, forgetting and checking the rest; then everything again as it was."""
+    """Listing, showing, exporting, importing, forgetting and verifying the rest; then everything as before."""
     url = request.getfixturevalue(fixture)
     names, before = filled(url, tmp_path)
     change(url, "threads", {"id": names[title]}, column, value)
@@ -144,10 +144,10 @@ def _set_aside(engine: backscroll.Engine, path: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("fixture", ["sqlite_url", pytest.param("prepared_url", marks=pytest.mark.postgres)])
-def test_a_log_that_breaks_off_is_cut_and_kept(
+def test_damaged_end_of_a_log_is_cut_and_quarantined(
     request: pytest.FixtureRequest, opened: Callable[[str], backscroll.Engine], tmp_path: Path, fixture: str
 ) -> None:
-    """What no longer verifies, and the forks that build on it, lie in the quarantine with all their words."""
+    """With the forks that build on it, and with all the text."""
     url = request.getfixturevalue(fixture)
     names, _ = filled(url, tmp_path)
     change(url, "events", {"thread": names["root"], "seq": 4}, "actor", "mallory")
@@ -168,14 +168,14 @@ def test_a_log_that_breaks_off_is_cut_and_kept(
 
 @pytest.mark.parametrize("fixture", ["sqlite_url", pytest.param("prepared_url", marks=pytest.mark.postgres)])
 @pytest.mark.parametrize("how", ["gone", "changed"])
-def test_words_that_are_gone_are_noted_as_forgotten(
+def test_missing_text_is_recorded_as_forgotten(
     request: pytest.FixtureRequest,
     opened: Callable[[str], backscroll.Engine],
     tmp_path: Path,
     fixture: str,
     how: str,
 ) -> None:
-    """A message whose words an older import lost, or whose bytes were changed, leaves a tombstone; the log goes on."""
+    """A message whose text was lost or changed leaves a tombstone; the log goes on."""
     url = request.getfixturevalue(fixture)
     names, _ = filled(url, tmp_path)
     for column, value in (("salt", None), ("body", None if how == "gone" else b'{"parts":[]}')):
@@ -193,7 +193,7 @@ def test_words_that_are_gone_are_noted_as_forgotten(
         assert any(row["from"] == "events" for row in _set_aside(engine, tmp_path / "aside.jsonl"))
 
 
-def test_the_helper_knows_every_table(sqlite_url: str, tmp_path: Path) -> None:
+def test_fixture_knows_every_table(sqlite_url: str, tmp_path: Path) -> None:
     """The raw rows of a store can be reached by the names that both stores share."""
     filled(sqlite_url, tmp_path)
     assert {"threads", "events", "entries", "quarantine"} <= set(tables_of(sqlite_url))

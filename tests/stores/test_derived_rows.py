@@ -1,4 +1,4 @@
-"""What only one store does with derived rows: which index it takes, whom it waits for, what its check finds."""
+"""Derived rows where the stores differ: indexes used, waiting for writers, findings of the check."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def filed(tmp_path: Path) -> Iterator[backscroll.Engine]:
         yield engine
 
 
-def test_the_indexes_say_what_the_record_says() -> None:
-    """Which events are plenty and which messages are marked stands in SQL too, and nobody may change only one of them."""
+def test_indexes_agree_with_the_log() -> None:
+    """Frequent events and marked messages are defined in SQL too; neither may change alone."""
     script = " ".join(MIGRATIONS[1].split())
     kinds = ", ".join(f"'{kind.value}'" for kind in sorted(PLENTY))
     assert f"WHERE kind NOT IN ({kinds})" in script
     assert f"WHERE (role = 'system' OR flags & {PINNED}) AND NOT flags & {DELETED | FORGOTTEN}" in script
 
 
-def test_sqlite_reads_only_the_few(filed: backscroll.Engine) -> None:
-    """How many rows a question touches does not grow with the messages around them."""
+def test_sqlite_reads_only_the_relevant_rows(filed: backscroll.Engine) -> None:
+    """Their number does not grow with the messages around them."""
     thread = filed.create("t")
     say(thread, "s rules")
     steps: list[int] = []
@@ -69,10 +69,10 @@ def test_sqlite_reads_only_the_few(filed: backscroll.Engine) -> None:
 
 
 @pytest.mark.parametrize("table", ["made_from", "replies_from", "signs", "tokens"])
-def test_sqlite_finds_what_was_made_of_forgotten_words(
+def test_sqlite_finds_leftovers_of_forgotten_text(
     filed: backscroll.Engine, tmp_path: Path, table: str
 ) -> None:
-    """Whatever is left of words that are gone is named by the check, and so is what hangs on nothing."""
+    """The check names everything derived from erased text, and rows that refer to nothing."""
     thread = filed.create("t")
     a, _ = say(thread, "u one", "u two")
     thread.forget(a.id)
@@ -105,8 +105,8 @@ def plan(admin: Any, sql: str) -> str:
     return "\n".join(row[0] for row in admin.execute(f"EXPLAIN {sql}"))
 
 
-def test_postgresql_reads_only_the_few(engine: Engine, admin: Any) -> None:
-    """Both questions are answered by the indexes that hold only the few."""
+def test_postgresql_reads_only_the_relevant_rows(engine: Engine, admin: Any) -> None:
+    """Both queries are answered by the partial indexes."""
     thread = engine.create("t")
     say(thread, "s rules", *(f"u number {n}" for n in range(300)))
     thread.pin(next(iter(thread)).id)
@@ -123,7 +123,7 @@ def test_postgresql_reads_only_the_few(engine: Engine, admin: Any) -> None:
 
 
 @pytest.mark.parametrize("table", ["made_from", "replies_from", "vectors", "tokens"])
-def test_postgresql_finds_what_was_made_of_forgotten_words(engine: Engine, admin: Any, table: str) -> None:
+def test_postgresql_finds_leftovers_of_forgotten_text(engine: Engine, admin: Any, table: str) -> None:
     """The same check on the server."""
     thread = engine.create("t")
     a, _ = say(thread, "u one", "u two")
@@ -144,8 +144,8 @@ def test_postgresql_finds_what_was_made_of_forgotten_words(engine: Engine, admin
     assert any(what.startswith("something made of forgotten words is left") for what in found)
 
 
-def test_a_forget_waits_for_whoever_stores_something_made_of_the_words(opened: Opener) -> None:
-    """On PostgreSQL an artefact that is on its way in when the words are erased is found and erased, too."""
+def test_forget_waits_for_a_writer_of_derived_data(opened: Opener) -> None:
+    """On PostgreSQL an artefact being stored while the text is erased is found and erased, too."""
     one, two = opened(), opened()
     thread = one.create("t")
     a, b = say(thread, "u a secret", "u no secret")
@@ -174,10 +174,8 @@ def test_a_forget_waits_for_whoever_stores_something_made_of_the_words(opened: O
     sound(one)
 
 
-def test_a_login_that_may_not_create_the_extension_does_without(
-    opened: Opener, database_url: str, admin: Any
-) -> None:
-    """Where pgvector may not be brought in, the store opens all the same, and says how vectors are compared."""
+def test_login_without_create_extension_works(opened: Opener, database_url: str, admin: Any) -> None:
+    """If pgvector cannot be created, the store opens all the same, and says how vectors are compared."""
     import psycopg
 
     role = f"backscroll_test_{secrets.token_hex(5)}"

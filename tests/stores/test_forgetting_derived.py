@@ -1,4 +1,4 @@
-"""Forgetting reaches what was made of the words: no table, no event and no file of either store keeps any of it."""
+"""Forgetting reaches derived data: no table, event or file of either store keeps any of the text."""
 
 from __future__ import annotations
 
@@ -107,8 +107,10 @@ def packed_bytes(place: tuple[str, Path]) -> list[bytes]:
     return [row[0][100:140] for row in rows]
 
 
-def test_no_file_keeps_what_was_made_of_a_message(engine: backscroll.Engine, place: tuple[str, Path]) -> None:
-    """Artefacts, replies, vectors, keys and compressed words of a forgotten message are in no file afterwards."""
+def test_no_file_keeps_data_derived_from_a_message(
+    engine: backscroll.Engine, place: tuple[str, Path]
+) -> None:
+    """Artefacts, replies, vectors, keys and compressed text of a forgotten message are in no file."""
     thread = engine.create("plain")
     short, long, other = say(thread, f"u {SECRET} said", f"a {LONG}", "u nothing of note")
     derive(engine, thread, short, long)
@@ -122,8 +124,8 @@ def test_no_file_keeps_what_was_made_of_a_message(engine: backscroll.Engine, pla
     assert [m.id for m in thread] == [other.id]
 
 
-def test_no_file_keeps_what_was_made_of_a_thread(engine: backscroll.Engine, place: tuple[str, Path]) -> None:
-    """The same for a whole thread, whatever its crops and compactions say they rest on."""
+def test_no_file_keeps_data_derived_from_a_thread(engine: backscroll.Engine, place: tuple[str, Path]) -> None:
+    """The same for a whole thread, whatever sources its crops and compactions name."""
     thread = engine.create(SECRET)
     messages = say(thread, f"u {SECRET} said", f"a {LONG}")
     derive(engine, thread, *messages)
@@ -136,8 +138,8 @@ def test_no_file_keeps_what_was_made_of_a_thread(engine: backscroll.Engine, plac
     assert (left["artefacts"], left["replies"], left["vectors"]) == (0, 0, 0)
 
 
-def test_crops_and_compactions_that_rest_on_it_are_erased(engine: backscroll.Engine) -> None:
-    """In every thread of the family: those that name the message, or do not say what they rest on; no others."""
+def test_crops_and_compactions_based_on_it_are_erased(engine: backscroll.Engine) -> None:
+    """In every thread of the family: those that name the message or name no sources; no others."""
     thread = engine.create("t")
     a, b = say(thread, "u one thing", "u another thing")
     fork = thread.fork()
@@ -157,8 +159,8 @@ def test_crops_and_compactions_that_rest_on_it_are_erased(engine: backscroll.Eng
     assert done.beside == 2
 
 
-def test_a_summary_that_repeats_the_words_is_erased_too(engine: backscroll.Engine) -> None:
-    """Even where it says that it rests on something else."""
+def test_summary_that_repeats_the_text_is_erased(engine: backscroll.Engine) -> None:
+    """Even if it names other sources."""
     thread = engine.create("t")
     a, b = say(thread, "u the vault opens with seven turns", "u fine")
     quoting = condense(

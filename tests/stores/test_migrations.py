@@ -31,8 +31,8 @@ def exported(lines: list[str]) -> list[Any]:
     return sorted(map(json.dumps, map(json.loads, lines[1:])))
 
 
-def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
-    """After migrating, the store exports line by line what the released version exported of it, and verifies."""
+def test_migrated_store_exports_the_same_lines(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
+    """As the released version exported, and it verifies."""
     engine, kind = old
     assert engine.verify().flaws == []
     engine.export(None, "native", str(tmp_path / "now.jsonl"))
@@ -41,8 +41,8 @@ def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> 
     assert exported(now) == exported(then)
 
 
-def test_what_was_there_reads_as_before(old: tuple[backscroll.Engine, str]) -> None:
-    """Words, alternatives, forks, search, token counts and analysed turns of an old store are there."""
+def test_existing_data_reads_as_before(old: tuple[backscroll.Engine, str]) -> None:
+    """Text, alternatives, forks, search, token counts and analysed turns of an old store."""
     engine, _ = old
     titles = {info.title: info for info in engine.threads()}
     assert {"Night train to 成都", "By plane instead", "short"} <= set(titles)
@@ -65,8 +65,8 @@ def test_what_was_there_reads_as_before(old: tuple[backscroll.Engine, str]) -> N
     assert [m.text for m in fork][-1] == "How much is a flight?"
 
 
-def test_everything_new_works_in_an_old_store(old: tuple[backscroll.Engine, str]) -> None:
-    """Rare events, marked messages, artefacts, vectors, the tree, claims and the ledger, in a migrated store."""
+def test_new_features_work_in_an_old_store(old: tuple[backscroll.Engine, str]) -> None:
+    """Rare events, marked messages, artefacts, vectors, the tree, claims and the ledger."""
     engine, _ = old
     info = next(i for i in engine.threads() if i.title == "Night train to 成都")
     thread = engine.thread(info.id)
@@ -97,8 +97,8 @@ def test_everything_new_works_in_an_old_store(old: tuple[backscroll.Engine, str]
     assert engine.store.read(lambda r: (r.read_artefacts([b"key"]), r.nodes(info.id, 1))) == ({}, [])
 
 
-def test_a_copy_of_the_old_file_is_kept(old_file: str) -> None:
-    """Before SQLite migrates, the file as it was is put beside it; opening again keeps no further copy."""
+def test_copy_of_the_old_file_is_kept(old_file: str) -> None:
+    """SQLite makes it before migrating; opening again makes no further copy."""
     for _ in range(2):
         with backscroll.open(old_file) as engine:
             assert engine.verify().ok
@@ -111,8 +111,8 @@ def test_a_copy_of_the_old_file_is_kept(old_file: str) -> None:
     assert "made" not in tables
 
 
-def test_the_released_migration_is_as_it_was() -> None:
-    """Migration 1 of SQLite still makes the tables that the released version made: they stand in the old store's SQL."""
+def test_released_sqlite_migration_is_unchanged() -> None:
+    """Migration 1 still creates the tables of the released version, as in the old store's SQL."""
 
     def squeezed(text: str) -> str:
         return " ".join(text.split())
@@ -122,7 +122,7 @@ def test_the_released_migration_is_as_it_was() -> None:
 
 
 @pytest.mark.postgres
-def test_the_released_migration_of_postgresql_is_as_it_was() -> None:
+def test_released_postgresql_migration_is_unchanged() -> None:
     """The same for PostgreSQL."""
     pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
     from backscroll.stores.postgres.schema import MIGRATIONS
@@ -132,8 +132,8 @@ def test_the_released_migration_of_postgresql_is_as_it_was() -> None:
 
 
 @pytest.mark.postgres
-def test_without_pgvector_vectors_are_plain_bytes(old_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the extension cannot be had, migrating works all the same, nearness is computed here, and facts say so."""
+def test_vectors_are_plain_bytes_without_pgvector(old_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migrating works, similarity is computed here, and facts say so."""
 
     from backscroll.stores.postgres import connection
 

@@ -26,8 +26,8 @@ def train(engine: backscroll.Engine) -> backscroll.Thread:
     return engine.thread(next(i.id for i in engine.threads() if i.title == "Night train to 成都"))
 
 
-def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
-    """After migrating, the store exports line by line what the earlier version exported of it, and verifies."""
+def test_migrated_store_exports_the_same_lines(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
+    """As the earlier version exported, and it verifies."""
     engine, kind = old
     assert engine.verify().flaws == []
     engine.export(None, "native", str(tmp_path / "now.jsonl"))
@@ -38,8 +38,8 @@ def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> 
     assert exported([line for line in now if line not in lessons]) == exported(then)
 
 
-def test_what_was_derived_is_still_there(old: tuple[backscroll.Engine, str]) -> None:
-    """Replies that were paid for, the ledger, lessons, accounts of prompts, the summary tree, crops and compactions."""
+def test_derived_data_is_kept(old: tuple[backscroll.Engine, str]) -> None:
+    """Paid replies, the ledger, lessons, prompt receipts, the summary tree, crops and compactions."""
     engine, _ = old
     thread = train(engine)
     found = engine.store.read(lambda r: r.reply(b"reply-key"))
@@ -53,8 +53,8 @@ def test_what_was_derived_is_still_there(old: tuple[backscroll.Engine, str]) -> 
     assert thread.prompt(1200, reserve=0, dry_run=True).receipt.total <= 1200
 
 
-def test_living_memory_works_in_it(old: tuple[backscroll.Engine, str]) -> None:
-    """Turns of an old store are analysed; window, graph, overrides, tasks and forgetting work as in a new one."""
+def test_living_memory_works_in_an_old_store(old: tuple[backscroll.Engine, str]) -> None:
+    """Old turns are analysed; window, graph, overrides, tasks and forget work as in a new one."""
     engine, _ = old
     thread = train(engine)
     assert engine.store.read(lambda r: r.turn_marks(thread.id, "4.1.ignore.retract")) == []
@@ -72,8 +72,8 @@ def test_living_memory_works_in_it(old: tuple[backscroll.Engine, str]) -> None:
     assert "Dunmere" not in str([n.name for n in thread.graph.nodes()])
 
 
-def test_a_copy_of_the_old_file_is_kept(old_file: str) -> None:
-    """Before SQLite migrates, the file as it was is put beside it."""
+def test_copy_of_the_old_file_is_kept(old_file: str) -> None:
+    """SQLite makes it before migrating."""
     with backscroll.open(old_file, background=False) as engine:
         assert engine.verify().ok
     (copy,) = Path(old_file).parent.glob("old.db.schema2-*.backup")
@@ -84,8 +84,8 @@ def test_a_copy_of_the_old_file_is_kept(old_file: str) -> None:
     assert "turn_marks" not in tables
 
 
-def test_the_second_migration_is_as_it_was() -> None:
-    """Migration 2 of SQLite still makes the tables that stand in the old store's SQL."""
+def test_second_sqlite_migration_is_unchanged() -> None:
+    """Migration 2 still creates the tables in the old store's SQL."""
 
     def squeezed(text: str) -> str:
         return " ".join(text.split())
@@ -95,7 +95,7 @@ def test_the_second_migration_is_as_it_was() -> None:
 
 
 @pytest.mark.postgres
-def test_the_second_migration_of_postgresql_is_as_it_was() -> None:
+def test_second_postgresql_migration_is_unchanged() -> None:
     """The same for PostgreSQL."""
     pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
     from backscroll.stores.postgres.schema import HALF, MIGRATIONS

@@ -58,8 +58,8 @@ def said(made: Any) -> str:
     return json.dumps(made.request, ensure_ascii=False)
 
 
-def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
-    """After migrating, the store exports line by line what the earlier version exported of it, and verifies."""
+def test_migrated_store_exports_the_same_lines(old: tuple[backscroll.Engine, str], tmp_path: Path) -> None:
+    """As the earlier version exported, and it verifies."""
     engine, kind = old
     assert engine.verify().flaws == []
     engine.export(None, "native", str(tmp_path / "now.jsonl"))
@@ -71,7 +71,7 @@ def test_nothing_is_lost(old: tuple[backscroll.Engine, str], tmp_path: Path) -> 
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_prompts_are_valid_at_every_budget(old: tuple[backscroll.Engine, str], wire: Wire) -> None:
-    """Each thread, at the budget it was condensed for and at larger ones; the tail of the old program is not in them."""
+    """Each thread, at its old budget and at larger ones, without the tail that the old version added."""
     engine, _ = old
     for thread in threads(engine):
         newest = [m.text for m in thread if m.role == "user"][-1]
@@ -82,8 +82,8 @@ def test_prompts_are_valid_at_every_budget(old: tuple[backscroll.Engine, str], w
             assert OLD_THINKING not in said(made)
 
 
-def test_what_was_condensed_stays_condensed(old: tuple[backscroll.Engine, str]) -> None:
-    """At the old budget the compaction of the old program holds; one for far more room shows the past again."""
+def test_condensed_turns_stay_condensed(old: tuple[backscroll.Engine, str]) -> None:
+    """At the old budget the old compaction applies; a much larger one shows the past again."""
     engine, _ = old
     thread = titled(engine, HARBOUR)
     made = asked(thread, 2400, "anthropic", dry_run=True)
@@ -97,8 +97,8 @@ def test_what_was_condensed_stays_condensed(old: tuple[backscroll.Engine, str]) 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_it_goes_on(old: tuple[backscroll.Engine, str], wire: Wire) -> None:
-    """Call by call, with thinking, through new compactions: a strict service takes every request, and prompts only grow between them."""
+def test_old_threads_can_be_continued(old: tuple[backscroll.Engine, str], wire: Wire) -> None:
+    """Call by call, with thinking and new compactions: a strict service accepts every request."""
     engine, _ = old
     for thread in threads(engine):
         service = ScriptedService(Scenario())
@@ -135,8 +135,8 @@ def test_it_goes_on(old: tuple[backscroll.Engine, str], wire: Wire) -> None:
         assert thought or wire != "anthropic"
 
 
-def test_compactions_of_the_old_program_are_taken_back(old: tuple[backscroll.Engine, str]) -> None:
-    """One after the other, until the past is shown word for word; and then there is nothing to take back."""
+def test_old_compactions_can_be_undone(old: tuple[backscroll.Engine, str]) -> None:
+    """One after the other, until the past is shown in full; then there is nothing left to undo."""
     engine, _ = old
     for title, word in ((HARBOUR, "berth_1_0 = 100"), (BY_HAND, "berth_20_0 = 2000")):
         thread = titled(engine, title)

@@ -1,4 +1,4 @@
-"""Long words are compressed in SQLite files, and nobody but the file notices."""
+"""Long text is compressed in SQLite files, invisibly to every reader."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def rows(path: Path) -> list[tuple[int, int]]:
 
 
 @given(st.binary(max_size=2000) | st.binary(max_size=40).map(lambda b: b * 300), st.integers(0, 3000))
-def test_whatever_goes_in_comes_out(body: bytes, above: int) -> None:
-    """Any bytes, any threshold: the plain bytes come back, and nothing below the threshold is touched."""
+def test_packed_body_round_trips(body: bytes, above: int) -> None:
+    """Any bytes, any threshold; nothing below the threshold is changed."""
     stored, size = pack_body(body, above)
     assert unpack_body(stored, size) == body
     assert stored is not None
@@ -36,7 +36,7 @@ def test_whatever_goes_in_comes_out(body: bytes, above: int) -> None:
         assert (stored, size) == (body, 0)
 
 
-def test_no_words_stay_no_words() -> None:
+def test_missing_body_stays_missing() -> None:
     """An event without a body has none afterwards."""
     assert pack_body(None, 0) == (None, 0)
     assert unpack_body(None, 0) is None
@@ -45,8 +45,8 @@ def test_no_words_stay_no_words() -> None:
 @pytest.mark.parametrize(
     "spoil", [lambda b: b[:-3], lambda b: b[:20] + b"\0\0\0" + b[23:], lambda b: b"nothing"]
 )
-def test_a_damaged_body_is_named(spoil: object) -> None:
-    """What does not unpack to what its row says is an error, never other words."""
+def test_damaged_body_is_reported(spoil: object) -> None:
+    """What does not unpack to what its row says is an error, never other text."""
     stored, size = pack_body(LONG.encode(), 100)
     assert stored is not None
     assert size
@@ -56,8 +56,8 @@ def test_a_damaged_body_is_named(spoil: object) -> None:
         unpack_body(stored, size - 1)
 
 
-def test_only_long_words_are_compressed(tmp_path: Path) -> None:
-    """Short ones lie in the file as they are; what does not shrink, too."""
+def test_only_long_text_is_compressed(tmp_path: Path) -> None:
+    """Short text is stored as it is; so is text that does not shrink."""
     path = tmp_path / "store.db"
     noise = "".join(chr(0x4E00 + (n * n * 7919) % 20000) for n in range(3000))
     with backscroll.open(path) as engine:
@@ -72,8 +72,8 @@ def test_only_long_words_are_compressed(tmp_path: Path) -> None:
         proof.assert_sound(engine)
 
 
-def test_every_reader_sees_the_plain_words(tmp_path: Path) -> None:
-    """Search, edits, undo, forks, export, import, backup and verification do not know of it."""
+def test_every_reader_sees_plain_text(tmp_path: Path) -> None:
+    """Search, edits, undo, forks, export, import, backup and verification are unaware of compression."""
     with backscroll.open(tmp_path / "store.db", compress_above=0) as engine:
         thread = engine.create("t")
         said = thread.append("user", LONG)
@@ -98,8 +98,8 @@ def test_every_reader_sees_the_plain_words(tmp_path: Path) -> None:
             proof.assert_sound(engine)
 
 
-def test_a_changed_body_is_noticed(tmp_path: Path) -> None:
-    """Verification unpacks: a flipped bit and a wrong length are both found, and named by their event."""
+def test_changed_body_is_detected(tmp_path: Path) -> None:
+    """Verification unpacks: a flipped bit and a wrong length are both found and named by their event."""
     path = tmp_path / "store.db"
     with backscroll.open(path) as engine:
         thread = engine.create("t")

@@ -41,8 +41,8 @@ from tests.stores.database_files import folder_of  # noqa: E402
 
 class TestAddress:
     @pytest.mark.parametrize("secret", ["geheim", "ge:he/im", "ge@heim", "秘密"])
-    def test_a_password_is_shown_nowhere(self, secret: str) -> None:
-        """Neither where the store says where it is nor in an error is the password to be found."""
+    def test_password_is_never_shown(self, secret: str) -> None:
+        """Neither in the address of the store nor in an error."""
         url = f"postgresql://ann:{quote(secret, safe='')}@127.0.0.1:9/notes?connect_timeout=2&sslpassword={secret[:3]}"
         with pytest.raises(StoreError) as caught:
             PostgresStore(url)
@@ -53,27 +53,27 @@ class TestAddress:
         assert quote(secret, safe="") not in shown
 
     @pytest.mark.parametrize("url", ["postgresql://ann:ge%zzheim@h/x", "postgresql://[geheim/x"])
-    def test_an_address_that_is_none_is_not_repeated(self, url: str) -> None:
-        """What cannot be parsed may hold a password anywhere."""
+    def test_invalid_address_is_not_repeated(self, url: str) -> None:
+        """What cannot be parsed may contain a password anywhere."""
         with pytest.raises(InvalidInput) as caught:
             PostgresStore(url)
         assert "heim" not in f"{caught.value}{caught.value.facts}"
         assert caught.value.__cause__ is None
         assert caught.value.__suppress_context__
 
-    def test_a_missing_database_is_named(self, database_url: str) -> None:
-        """The error says that the database is not there, and how to make it."""
+    def test_missing_database_is_named(self, database_url: str) -> None:
+        """The error says how to create it."""
         with pytest.raises(StoreError, match="the database does not exist") as caught:
             PostgresStore(database_url.replace("/backscroll_test_", "/backscroll_none_"))
         assert "createdb" in caught.value.hint
 
     @pytest.mark.parametrize("tenant", ["", "a\nb", "x" * 300])
-    def test_a_tenant_has_a_name(self, database_url: str, tenant: str) -> None:
-        """A tenant without a proper name is refused before anything is asked of the server."""
+    def test_tenant_requires_a_name(self, database_url: str, tenant: str) -> None:
+        """Without a valid one, nothing is sent to the server."""
         with pytest.raises(InvalidInput, match="tenant"):
             PostgresStore(database_url, tenant=tenant)
 
-    def test_the_driver_is_asked_for(self) -> None:
+    def test_missing_driver_names_the_extra(self) -> None:
         """Without psycopg the error names the extra to install."""
         program = (
             "import sys; sys.modules['psycopg'] = None\n"
@@ -103,21 +103,21 @@ class TestFaults:
             ("42P01", StoreCorrupt, "backup"),
         ],
     )
-    def test_every_one_says_what_to_do(self, state: str, kind: type[StoreError], hint: str) -> None:
-        """What the server says becomes one of our errors, with the place and a hint."""
+    def test_server_errors_say_what_to_do(self, state: str, kind: type[StoreError], hint: str) -> None:
+        """Each becomes one of our errors, with the address and a hint."""
         fault = faults.translate_error(psycopg.errors.lookup(state)("said by the server"), "postgresql://h/x")
         assert type(fault) is kind
         assert hint in fault.hint
         assert fault.message.endswith("postgresql://h/x")
         assert fault.facts["cause"] == "said by the server"
 
-    def test_what_is_not_known_is_told_as_it_is(self) -> None:
-        """An error that nobody thought of still carries the server's own words."""
+    def test_unknown_server_error_keeps_its_text(self) -> None:
+        """An unexpected error is reported in the server's own words."""
         fault = faults.translate_error(psycopg.errors.lookup("22012")("division by zero"), "postgresql://h/x")
         assert "division by zero" in fault.message
 
-    def test_a_refused_login_is_not_waited_for(self) -> None:
-        """A wrong password does not get better with time; a server that starts does."""
+    def test_refused_login_is_not_retried(self) -> None:
+        """A wrong password does not get better with time; a server that is starting does."""
         wrong = faults.unreachable(
             psycopg.OperationalError('password authentication failed for user "a"'), "x"
         )
@@ -127,7 +127,7 @@ class TestFaults:
 
 
 class TestOpening:
-    def test_another_encoding_is_refused(self, postgres_server_url: str) -> None:
+    def test_other_encodings_are_refused(self, postgres_server_url: str) -> None:
         """A database that cannot hold every text is not used."""
         name = f"backscroll_test_latin_{secrets.token_hex(5)}"
         with psycopg.connect(postgres_server_url, autocommit=True) as connection:
@@ -138,16 +138,16 @@ class TestOpening:
             finally:
                 connection.execute(f"DROP DATABASE {name}")
 
-    def test_many_open_an_empty_database_at_once(self, opened: Opener, admin: Any) -> None:
-        """One of them makes the tables, the others wait for it."""
+    def test_concurrent_opens_of_an_empty_database(self, opened: Opener, admin: Any) -> None:
+        """One of them creates the tables, the others wait for it."""
         together(*[lambda: opened().create("x")] * 6)
         assert admin.execute("SELECT array_agg(version) FROM backscroll_schema").fetchone()[0] == [
             *range(1, VERSION + 1)
         ]
         assert len(list(opened().threads())) == 6
 
-    def test_what_is_too_new_is_left_alone(self, engine: Engine, opened: Opener, admin: Any) -> None:
-        """Tables of a later program are neither read nor changed."""
+    def test_newer_schema_is_left_alone(self, engine: Engine, opened: Opener, admin: Any) -> None:
+        """Its tables are neither read nor changed."""
         admin.execute("INSERT INTO backscroll_schema (version) VALUES (%s)", (VERSION + 1,))
         before = admin.execute("SELECT xmin::text, version FROM backscroll_schema ORDER BY 2").fetchall()
         with pytest.raises(StoreTooNew, match=f"schema {VERSION + 1}"):
@@ -156,8 +156,8 @@ class TestOpening:
             admin.execute("SELECT xmin::text, version FROM backscroll_schema ORDER BY 2").fetchall() == before
         )
 
-    def test_every_schema_is_a_store_of_its_own(self, opened: Opener, database_url: str, admin: Any) -> None:
-        """With a search path in the address everything lands in that schema."""
+    def test_every_schema_is_a_separate_store(self, opened: Opener, database_url: str, admin: Any) -> None:
+        """With a search path in the address everything is created in that schema."""
         joint = "&" if "?" in database_url else "?"
         stores: list[Engine] = []
         for name in ("one", "Two's"):
@@ -173,16 +173,16 @@ class TestOpening:
         for store in stores:
             sound(store)
 
-    def test_a_missing_schema_is_named(self, opened: Opener, database_url: str) -> None:
-        """A search path that leads nowhere gives a hint, not a stack of SQL."""
+    def test_missing_schema_is_named(self, opened: Opener, database_url: str) -> None:
+        """An unknown search path gives a hint, not a stack of SQL."""
         joint = "&" if "?" in database_url else "?"
         with pytest.raises(StoreError, match="the schema does not exist"):
             opened(f"{database_url}{joint}options=-csearch_path%3Dnowhere")
 
-    def test_commits_are_durable_whatever_the_default_is(
+    def test_commits_are_durable_whatever_the_default(
         self, opened: Opener, database_url: str, admin: Any
     ) -> None:
-        """A database that is set to acknowledge early is not followed in that; a stronger setting is."""
+        """A database set to acknowledge early is overridden; a stronger setting is kept."""
         name = admin.info.dbname
         for value, wanted in (("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")):
             admin.execute(f"ALTER DATABASE {name} SET synchronous_commit = {value}")
@@ -190,8 +190,8 @@ class TestOpening:
             assert engine.store.facts()["synchronous_commit"] == wanted
             engine.store.close()  # or the next one would get its connection
 
-    def test_facts(self, engine: Engine, admin: Any) -> None:
-        """What `doctor` shows: server, encoding, size, version of the tables."""
+    def test_facts_for_doctor(self, engine: Engine, admin: Any) -> None:
+        """Server, encoding, size, schema version."""
         facts = engine.store.facts()
         assert facts["engine"].startswith("PostgreSQL 1")
         assert facts["encoding"] == "UTF8"
@@ -200,7 +200,7 @@ class TestOpening:
 
 
 class TestTenants:
-    def test_they_see_nothing_of_each_other(self, opened: Opener) -> None:
+    def test_tenants_are_isolated(self, opened: Opener) -> None:
         """Two tenants in the same tables, even with the same ids, are two stores."""
         one, two = opened(tenant="one"), opened(tenant="two")
         for engine, words in ((one, "red fox"), (two, "blue fox")):
@@ -224,7 +224,7 @@ class TestTenants:
 
 class TestTables:
     def test_every_table_can_be_distributed(self, engine: Engine, admin: Any) -> None:
-        """Each table has its distribution column, not null, and every unique key holds it: sharding needs that."""
+        """Its distribution column is not null and in every unique key: sharding requires that."""
         tables = admin.execute(
             "SELECT relname::text, oid FROM pg_class WHERE relkind = 'r' AND relname LIKE 'backscroll%'"
         ).fetchall()
@@ -242,12 +242,12 @@ class TestTables:
                 assert DISTRIBUTED_BY[name] in columns
                 assert "tenant" in columns
 
-    def test_there_is_no_sequence(self, engine: Engine, admin: Any) -> None:
+    def test_there_are_no_sequences(self, engine: Engine, admin: Any) -> None:
         """Numbers come from the log, never from a counter that all shards would have to share."""
         assert admin.execute("SELECT count(*) FROM pg_class WHERE relkind = 'S'").fetchone()[0] == 0
 
-    def test_a_row_without_its_counterpart_is_found(self, engine: Engine, admin: Any) -> None:
-        """`integrity` names what reading would never ask for."""
+    def test_row_without_its_counterpart_is_found(self, engine: Engine, admin: Any) -> None:
+        """`integrity` names what reading would never request."""
         thread = engine.create("x")
         message = thread.append("user", "words")
         assert engine.store.read(lambda r: r.integrity()) == []
@@ -269,8 +269,8 @@ class TestTables:
             ("UPDATE backscroll_events SET head = '{' WHERE seq = 2", ".2"),
         ],
     )
-    def test_a_damaged_row_is_named(self, engine: Engine, admin: Any, change: str, named: str) -> None:
-        """What makes no sense is an error that says where, and `verify` goes on to say it, too."""
+    def test_damaged_row_is_named(self, engine: Engine, admin: Any, change: str, named: str) -> None:
+        """The error says where, and `verify` reports it too."""
         thread = engine.create("x")
         thread.append("user", "words")
         admin.execute(change)
@@ -279,8 +279,8 @@ class TestTables:
         assert named in caught.value.message
         assert engine.store.read(lambda r: verify_store(r, None)).flaws
 
-    def test_an_invalid_index_is_found(self, engine: Engine, admin: Any) -> None:
-        """An index that the server does not trust is named, with what to do."""
+    def test_invalid_index_is_found(self, engine: Engine, admin: Any) -> None:
+        """With what to do."""
         admin.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'backscroll_words_found'::regclass"
         )
@@ -288,8 +288,8 @@ class TestTables:
             "the index backscroll_words_found is not valid: REINDEX it"
         ]
 
-    def test_positions_may_be_long(self, engine: Engine) -> None:
-        """Thousands of messages put at one place make long positions; the index takes them."""
+    def test_long_positions_can_be_indexed(self, engine: Engine) -> None:
+        """Thousands of insertions at one place make them long."""
         thread = engine.create("x").id
         places = [b"\0" * 5 + b"\1" + b"\xff" * 20_000 + bytes([n]) for n in range(3)]
 
@@ -303,8 +303,8 @@ class TestTables:
         engine.store.write(work)
         assert [s.entry.position for s in engine.store.read(lambda r: list(r.spans(thread)))] == places
 
-    def test_backup_says_how(self, engine: Engine, tmp_path: Path) -> None:
-        """Copying is the server's business; the error says what to use."""
+    def test_backup_refers_to_server_tools(self, engine: Engine, tmp_path: Path) -> None:
+        """The error names the tool to use."""
         with pytest.raises(StoreError) as caught:
             engine.store.backup(str(tmp_path / "copy"))
         assert "pg_dump" in caught.value.hint
@@ -313,8 +313,8 @@ class TestTables:
 
 class TestLongTexts:
     @pytest.mark.parametrize("repeat", ["filler", "的"])
-    def test_phrases_are_found_beyond_what_a_tsvector_holds(self, engine: Engine, repeat: str) -> None:
-        """A phrase at the end of a long log is found, its words in another order are not, and the words read back."""
+    def test_phrases_are_found_beyond_the_limit_of_a_tsvector(self, engine: Engine, repeat: str) -> None:
+        """At the end of a long log; the same words in another order are not."""
         thread = engine.create("x")
         text = "zebra crossing " + f"{repeat} " * 17_000 + "crossing the zebra 包管理"
         message = thread.append("tool", text)
@@ -328,8 +328,8 @@ class TestLongTexts:
         assert words.endswith("cross the zebra 包管 管理 理")
         sound(engine)
 
-    def test_more_different_words_than_a_tsvector_holds(self, engine: Engine) -> None:
-        """Every one of them is found, the last as well."""
+    def test_more_distinct_words_than_a_tsvector_holds_are_found(self, engine: Engine) -> None:
+        """Every one, including the last."""
         thread = engine.create("x")
         thread.append("tool", " ".join(f"{n:07d}q" for n in range(110_000)))
         for query in ("0000001q", "0109999q", '"0109998q 0109999q"', "010999*"):
@@ -337,8 +337,8 @@ class TestLongTexts:
         assert not found(engine, '"0109999q 0109998q"')
         sound(engine)
 
-    def test_the_rare_word_counts_more(self, engine: Engine) -> None:
-        """Of messages with one of two words each, the one with the rarer word comes first."""
+    def test_rarer_word_ranks_higher(self, engine: Engine) -> None:
+        """Of messages with one of two words each."""
         thread = engine.create("x")
         for _ in range(20):
             thread.append("user", "common words in here, as ever")
@@ -347,8 +347,8 @@ class TestLongTexts:
             thread.append("user", "common words in here, as ever")
         assert search(engine, "common OR zebra").hits[0].message == rare.id
 
-    def test_common_and_rare_words_are_found_alike(self, engine: Engine, admin: Any) -> None:
-        """Walking from the newest and going by the index, two ways of searching, give the same."""
+    def test_both_search_strategies_agree(self, engine: Engine, admin: Any) -> None:
+        """Walking from the newest and using the index give the same results."""
         thread = engine.create("x")
         for number in range(450):
             thread.append("user", f"common number{number} {'seldom' if number % 100 == 7 else ''}")
@@ -370,10 +370,8 @@ def found(engine: Engine, query: str) -> bool:
 
 
 class TestForgetting:
-    def test_no_file_of_the_server_keeps_the_words(
-        self, engine: Engine, admin: Any, database_url: str
-    ) -> None:
-        """After a forget neither tables nor indexes nor statistics hold the words; only the write-ahead log may."""
+    def test_no_server_file_keeps_forgotten_text(self, engine: Engine, admin: Any, database_url: str) -> None:
+        """Neither tables nor indexes nor statistics; only the write-ahead log may."""
         place = folder_of(database_url)
         secret = "xylophonequartz"
         thread = engine.create(f"title {secret}")
@@ -399,10 +397,10 @@ class TestForgetting:
         with pytest.raises(backscroll.Forgotten):
             thread.message(long.id)
 
-    def test_tables_of_somebody_else_are_said(
+    def test_forget_reports_tables_of_another_owner(
         self, engine: Engine, opened: Opener, database_url: str, admin: Any
     ) -> None:
-        """Only their owner may rewrite tables: who is not tells what stays."""
+        """Only the owner may rewrite tables: the report says what stays."""
         role = f"backscroll_test_role_{secrets.token_hex(5)}"
         admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'geheim'")
         try:
@@ -419,10 +417,8 @@ class TestForgetting:
             admin.execute(f"DROP OWNED BY {role}")
             admin.execute(f"DROP ROLE {role}")
 
-    def test_a_large_table_is_swept(
-        self, engine: Engine, admin: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Where rewriting would stop everybody for too long, the index is made anew and the report says what is left."""
+    def test_large_table_is_swept(self, engine: Engine, admin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """If rewriting would block others for too long, the index is rebuilt and the report says what is left."""
         monkeypatch.setattr(upkeep, "_LARGE", 0)
         thread = engine.create("x")
         message = thread.append("user", "xylophonequartz")
@@ -432,8 +428,8 @@ class TestForgetting:
         assert admin.execute("SELECT pg_relation_filenode('backscroll_words_found')").fetchone() != before
         sound(engine)
 
-    def test_an_open_snapshot_is_said(self, opened: Opener, admin: Any) -> None:
-        """While somebody still looks at an older moment the words are there for them, and the report says so."""
+    def test_forget_reports_an_open_snapshot(self, opened: Opener, admin: Any) -> None:
+        """While another session sees an older moment, it can still read the text; the report says so."""
         engine = opened(patience=0.5)
         thread = engine.create("x")
         message = thread.append("user", "secret")
@@ -447,10 +443,10 @@ class TestForgetting:
             admin.execute("SELECT count(*) FROM backscroll_meta WHERE key LIKE 'scrub%'").fetchone()[0] == 0
         )
 
-    def test_a_writer_next_door_is_waited_for_and_said(
+    def test_forget_waits_for_another_writer_and_reports_it(
         self, opened: Opener, admin: Any, database_url: str, new_database: Callable[[], str]
     ) -> None:
-        """The server copies dead rows while any of its databases has an older writer: that is no clean file."""
+        """While any database has an older writer, the server copies dead rows: the file is not clean."""
         place = folder_of(database_url)
         secret = "xylophonequartz"
         with psycopg.connect(new_database()) as neighbour:
@@ -464,10 +460,10 @@ class TestForgetting:
         admin.execute("CHECKPOINT")
         assert files_with(place, secret) == []
 
-    def test_what_a_rewrite_had_to_copy_is_said(
+    def test_forget_reports_dead_rows_that_were_copied(
         self, opened: Opener, admin: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Even where nobody can be seen to look on, the server's count of dead rows it kept is believed."""
+        """Even if no session can be seen, the server's count of kept dead rows is used."""
         monkeypatch.setattr(upkeep, "_wait_for_older", lambda connection, deadline: 0)
         engine = opened(patience=0.5)
         thread = engine.create("x")

@@ -1,4 +1,4 @@
-"""The pool of connections: who asked first is served first, nobody waits for themselves, nothing is left behind."""
+"""The connection pool: served in order, without deadlocks, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ class TestFairness:
                 for caller in callers:
                     caller.join(_LONG)
 
-    def test_who_gives_up_is_not_served(self, place: Address) -> None:
-        """A caller whose patience ended takes no slot with it, and the next in line is served."""
+    def test_caller_that_gives_up_is_not_served(self, place: Address) -> None:
+        """It takes no slot with it, and the next in line is served."""
         with pool_of(place, 1) as pool:
             got: list[str] = []
 
@@ -144,8 +144,8 @@ class TestFairness:
             second.join(_LONG)
             assert got == ["StoreBusy", "patient"]
 
-    def test_ctrl_c_while_waiting_leaves_no_place_in_the_queue(self, place: Address) -> None:
-        """The connection goes to whoever waits next, not to somebody who has gone."""
+    def test_ctrl_c_while_waiting_leaves_the_queue(self, place: Address) -> None:
+        """The connection goes to the next waiting caller."""
         with pool_of(place, 1) as pool:
             let_go, held = threading.Event(), threading.Event()
 
@@ -167,8 +167,8 @@ class TestFairness:
             with pool.lend_connection(time.monotonic() + _LONG):
                 assert pool.counts() == (1, 1, 0)
 
-    def test_a_read_inside_a_write_does_not_wait_for_itself(self, postgres_url: str) -> None:
-        """With one connection for everybody, each of several writers reads while it writes."""
+    def test_read_inside_a_write_does_not_deadlock(self, postgres_url: str) -> None:
+        """With one connection for all, each of several writers reads while it writes."""
         with closing(PostgresStore(postgres_url, tenant="nested", connections=1)) as store:
 
             def work(tx: Writer) -> None:
@@ -178,7 +178,7 @@ class TestFairness:
             together(*[lambda: store.write(work)] * 4)
             assert store.read(lambda r: r.meta("key")) == "value"
 
-    def test_a_read_inside_a_read_takes_no_other_connection(self, postgres_url: str) -> None:
+    def test_read_inside_a_read_takes_no_other_connection(self, postgres_url: str) -> None:
         """It sees the same moment; only after a write in between it sees a later one."""
         with closing(PostgresStore(postgres_url, tenant="inner")) as store:
             store.write(lambda tx: tx.set_meta("key", "old"))
@@ -201,8 +201,8 @@ def impatient(pool: ConnectionPool) -> BaseException | None:
 
 
 class TestOnePoolForAll:
-    def test_tenants_share_connections_and_nothing_else(self, prepared_url: str, admin_of: Any) -> None:
-        """Forty tenants on two connections: each sees its own threads only, and the server sees two sessions."""
+    def test_tenants_share_connections_only(self, prepared_url: str, admin_of: Any) -> None:
+        """Forty tenants on two connections: each sees its own threads, and the server sees two sessions."""
         stores = [PostgresStore(prepared_url, tenant=f"tenant {n}", connections=2) for n in range(40)]
         try:
             engines = [Engine(store, Settings(background=False)) for store in stores]
@@ -224,8 +224,8 @@ class TestOnePoolForAll:
             lambda: not admin_of(prepared_url).execute(sessions).fetchone()[0], "a connection stayed open"
         )
 
-    def test_limits_are_each_store_s_own(self, postgres_url: str) -> None:
-        """A short limit of one tenant holds for its transactions, and for nobody's after them on the same connection."""
+    def test_time_limits_belong_to_a_store(self, postgres_url: str) -> None:
+        """A short limit of one tenant applies to its own transactions on a shared connection only."""
         with (
             closing(PostgresStore(postgres_url, tenant="a", connections=1)) as slow,
             closing(PostgresStore(postgres_url, tenant="b", connections=1, statement_seconds=0.1)) as quick,
@@ -238,8 +238,8 @@ class TestOnePoolForAll:
             assert slow._pool is quick._pool
             assert slow._pool.counts()[0] == 1
 
-    def test_the_wait_for_a_lock_ends(self, postgres_url: str) -> None:
-        """`lock_seconds` ends the wait for another writer long before patience does."""
+    def test_lock_wait_is_limited(self, postgres_url: str) -> None:
+        """`lock_seconds` ends the wait for another writer long before `patience`."""
         with (
             closing(PostgresStore(postgres_url, tenant="locks")) as first,
             closing(PostgresStore(postgres_url, tenant="locks", lock_seconds=0.1)) as second,
@@ -253,8 +253,8 @@ class TestOnePoolForAll:
 
             first.write(work)
 
-    def test_a_verification_has_no_limit(self, postgres_url: str) -> None:
-        """It reads everything: how long that takes is for nobody to say."""
+    def test_verification_has_no_time_limit(self, postgres_url: str) -> None:
+        """It reads everything, however long that takes."""
         with closing(PostgresStore(postgres_url, tenant="check", statement_seconds=0.1)) as store:
 
             def work(reader: Reader) -> None:
@@ -265,8 +265,8 @@ class TestOnePoolForAll:
 
 
 class TestConnections:
-    def test_unused_ones_are_returned(self, prepared_url: str, admin_of: Any) -> None:
-        """After a while of silence the server has none of ours, and the next call opens one again."""
+    def test_idle_connections_are_closed(self, prepared_url: str, admin_of: Any) -> None:
+        """After a while the server has none of ours, and the next call opens one again."""
         sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         with closing(PostgresStore(prepared_url, idle_seconds=0.1)) as store:
             for _ in range(2):
@@ -276,10 +276,8 @@ class TestConnections:
                     "an idle connection stays open",
                 )
 
-    def test_a_server_that_is_full_is_no_error_for_who_has_a_connection(
-        self, prepared_url: str, admin_of: Any
-    ) -> None:
-        """Sixteen callers make do with the one connection the server gives, in order, and use more once it does."""
+    def test_full_server_is_no_error_with_one_connection(self, prepared_url: str, admin_of: Any) -> None:
+        """Sixteen callers share the one connection the server gives, in order, and use more once it can."""
         with contextlib.ExitStack() as stack:
             store = stack.enter_context(closing(PostgresStore(prepared_url, connections=6)))
             engine = Engine(store, Settings(background=False))
@@ -301,8 +299,8 @@ class TestConnections:
             together(*[lambda n=n: work(n) for n in range(16)])
             assert [len(thread) for thread in threads] == [10] * 16
 
-    def test_one_that_the_server_ended_is_not_lent(self, prepared_url: str, admin_of: Any) -> None:
-        """A dead connection is noticed before it is used, without asking the server."""
+    def test_connection_ended_by_the_server_is_not_lent(self, prepared_url: str, admin_of: Any) -> None:
+        """It is noticed before use, without asking the server."""
         with closing(PostgresStore(prepared_url)) as store:
             tries: list[int] = []
 
@@ -316,8 +314,8 @@ class TestConnections:
             assert len(tries) == 2  # nothing had to be done again
 
     @pytest.mark.parametrize("inside", [False, True])
-    def test_a_child_leaves_everything_of_its_parent_alone(self, prepared_url: str, inside: bool) -> None:
-        """Forked while other threads are in the middle of their work, or inside a read: both sides go on."""
+    def test_forked_child_leaves_the_parent_alone(self, prepared_url: str, inside: bool) -> None:
+        """Forked while other threads are working, or inside a read: both sides continue."""
         with closing(PostgresStore(prepared_url, connections=2)) as store:
             engine = Engine(store, Settings(background=False))
             thread, stop = engine.create("x"), threading.Event()

@@ -37,7 +37,7 @@ def pooled(pooler: str) -> Iterator[Engine]:
 
 
 def test_many_writers_through_two_sessions(pooled: Engine) -> None:
-    """Twelve callers, eight connections to the pooler, two sessions of the server: everything arrives once."""
+    """Twelve callers, eight connections to the pooler, two server sessions: everything arrives once."""
     threads = [pooled.create(f"thread {n}") for n in range(12)]
 
     def work(number: int) -> None:
@@ -55,7 +55,7 @@ def test_many_writers_through_two_sessions(pooled: Engine) -> None:
 
 
 def test_nothing_stays_in_a_session(pooled: Engine, admin: Any) -> None:
-    """Settings, locks and prepared statements end with the transaction that needed them."""
+    """Settings, locks and prepared statements end with their transaction."""
     thread = pooled.create("x")
     for count in range(12):
         thread.append("user", f"said {count}")
@@ -73,8 +73,8 @@ def test_nothing_stays_in_a_session(pooled: Engine, admin: Any) -> None:
         assert {look(client) for _ in range(8)} == {fresh}
 
 
-def test_our_settings_hold_in_each_transaction(pooler: str) -> None:
-    """Limits of time and durable commits, whichever session it is."""
+def test_settings_apply_in_each_transaction(pooler: str) -> None:
+    """Time limits and durable commits, whichever session it is."""
     with closing(PostgresStore(pooler, pooled=True, statement_seconds=0.2)) as store:
         for _ in range(4):
             with pytest.raises(StoreBusy) as caught:
@@ -84,8 +84,8 @@ def test_our_settings_hold_in_each_transaction(pooler: str) -> None:
         assert [value for (value,) in row] == ["off", "on"]
 
 
-def test_a_session_that_is_lost_before_the_commit(pooled: Engine, admin: Any) -> None:
-    """The server ends every session behind the pooler: the work is done again, once."""
+def test_work_is_repeated_after_a_lost_session(pooled: Engine, admin: Any) -> None:
+    """The server ends every session before the commit: the work is done again, once."""
     thread = pooled.create("x")
     tries: list[int] = []
 
@@ -105,10 +105,10 @@ def test_a_session_that_is_lost_before_the_commit(pooled: Engine, admin: Any) ->
 
 
 @pytest.mark.parametrize("reading", [False, True])
-def test_a_driver_that_fails_while_it_clears_up(
+def test_driver_error_during_cleanup_is_a_lost_session(
     pooled: Engine, admin: Any, reading: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The words that end a session come first, then the driver's own error without a state: it is a lost session all the same."""
+    """The server's message comes first, then the driver's own error without a state."""
     thread = pooled.create("x")
     leave = psycopg.Pipeline._exit
     failed: list[int] = []
@@ -133,10 +133,10 @@ def test_a_driver_that_fails_while_it_clears_up(
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_forgotten_words_leave_the_files(
+def test_forgotten_text_leaves_the_files(
     pooled: Engine, admin: Any, database_url: str, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tables are rewritten without any setting of a session; what is too large is swept, and said."""
+    """Tables are rewritten without session settings; what is too large is swept and reported."""
     if large:
         monkeypatch.setattr(upkeep, "_LARGE", 0)
     place = folder_of(database_url)
@@ -159,8 +159,8 @@ def test_forgotten_words_leave_the_files(
     sound(pooled)
 
 
-def test_without_the_setting_the_error_says_which(pooler: str, admin: Any) -> None:
-    """A store that takes the pooler for a server meets prepared statements of others: the hint names the setting."""
+def test_missing_pooler_setting_is_named(pooler: str, admin: Any) -> None:
+    """Without it a store meets prepared statements of others: the hint names the setting."""
     with closing(PostgresStore(pooler)) as store:
         engine = Engine(store, Settings(background=False))
         threads = [engine.create("x") for _ in range(6)]

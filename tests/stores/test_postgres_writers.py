@@ -1,4 +1,4 @@
-"""Many writers on PostgreSQL, and connections that break: nothing is lost, nothing is done twice, the index stays right."""
+"""Many writers and broken connections on PostgreSQL: nothing lost, nothing done twice, the index right."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from tests.stores.cutting_proxy import CuttingProxy  # noqa: E402
 
 class TestManyWriters:
     @pytest.mark.load
-    def test_one_thread(self, opened: Opener) -> None:
-        """Appends of several programs to one thread get consecutive numbers, and none is lost."""
+    def test_concurrent_appends_to_one_thread(self, opened: Opener) -> None:
+        """They get consecutive numbers, and none is lost."""
         name = opened().create("x").id
         engines = [opened() for _ in range(4)]
 
@@ -51,8 +51,8 @@ class TestManyWriters:
         sound(engines[0])
 
     @pytest.mark.load
-    def test_one_family(self, opened: Opener) -> None:
-        """Forks that delete, restore, edit and forget the same messages at once never leave the index wrong."""
+    def test_concurrent_changes_in_one_family_keep_the_index_right(self, opened: Opener) -> None:
+        """Forks delete, restore, edit and forget the same messages at once."""
         root = opened().create("x")
         shared = [root.append("user", f"shared words {n}").id for n in range(4)]
         names = [root.id, *(root.fork().id for _ in range(3))]
@@ -74,7 +74,7 @@ class TestManyWriters:
         sound(engine)
         assert len(list(engine.threads())) == 8
 
-    def test_who_edits_waits_for_the_family_only(self, opened: Opener) -> None:
+    def test_edit_waits_for_its_family_only(self, opened: Opener) -> None:
         """While a transaction holds one family, others write to theirs."""
         first, second = opened(), opened()
         busy, free = first.create("busy"), first.create("free")
@@ -87,8 +87,8 @@ class TestManyWriters:
         first.store.write(work)
         assert [m.text for m in free] == ["not waiting"]
 
-    def test_patience_ends(self, opened: Opener) -> None:
-        """A thread that somebody holds for too long is an error that says so, and nothing was written."""
+    def test_wait_for_a_locked_thread_is_limited(self, opened: Opener) -> None:
+        """The error says so, and nothing was written."""
         first, second = opened(), opened(patience=0.3)
         thread = first.create("x")
 
@@ -100,8 +100,8 @@ class TestManyWriters:
         first.store.write(work)
         assert len(thread) == 0
 
-    def test_a_reader_sees_one_moment(self, opened: Opener) -> None:
-        """What is written while somebody reads shows only to the next reader."""
+    def test_reader_sees_one_moment(self, opened: Opener) -> None:
+        """Later writes are visible to the next reader only."""
         first, second = opened(), opened()
         thread = first.create("x")
         thread.append("user", "one")
@@ -114,14 +114,14 @@ class TestManyWriters:
         assert first.store.read(work) == [2, 2]
         assert len(thread) == 2
 
-    def test_a_write_inside_a_write_is_a_mistake(self, engine: Engine) -> None:
-        """It would wait for itself; better to say so."""
+    def test_write_inside_a_write_is_refused(self, engine: Engine) -> None:
+        """It would wait for itself."""
         with pytest.raises(RuntimeError, match="inside a write"):
             engine.store.write(lambda tx: engine.store.write(lambda tx: None))
         engine.create("still works")
 
-    def test_an_origin_is_claimed_once(self, opened: Opener) -> None:
-        """Of several imports of one file, all at once, one makes the thread and the others find it."""
+    def test_origin_is_claimed_once(self, opened: Opener) -> None:
+        """Of several concurrent imports of one file, one creates the thread and the others find it."""
 
         def work() -> None:
             engine = opened()
@@ -138,13 +138,13 @@ class TestManyWriters:
         (only,) = engine.threads()
         assert engine.store.read(lambda r: (r.origin(b"file"), r.origin(b"other"))) == (only.id, None)
 
-    def test_a_look_without_a_claim_leaves_no_origin(self, engine: Engine) -> None:
+    def test_lookup_without_a_claim_leaves_no_origin(self, engine: Engine) -> None:
         """Who looks inside a transaction and sets nothing has changed nothing."""
         assert engine.store.write(lambda tx: tx.origin(b"file")) is None
         assert engine.store.read(lambda r: r.origin(b"file")) is None
 
-    def test_bytes_that_somebody_begins_to_use_are_not_forgotten(self, opened: Opener) -> None:
-        """A forget that keeps shared bytes waits for whoever is attaching them just now."""
+    def test_blobs_being_attached_are_not_forgotten(self, opened: Opener) -> None:
+        """A forget that keeps shared bytes waits for a concurrent attachment."""
         first, second = opened(), opened()
         image = Content((Media("image/png", data=b"the same picture"),))
         doomed, other = first.create("a"), first.create("b")
@@ -172,16 +172,16 @@ class TestManyWriters:
 
 
 class TestBrokenConnections:
-    def test_a_connection_that_died_while_idle_is_no_error(self, engine: Engine, admin: Any) -> None:
-        """After a restart of the server the store goes on as if nothing had happened."""
+    def test_connection_that_died_while_idle_is_replaced(self, engine: Engine, admin: Any) -> None:
+        """After a restart of the server the store continues."""
         thread = engine.create("x")
         kill_others(admin)
         thread.append("user", "after")
         kill_others(admin)
         assert [m.text for m in thread] == ["after"]
 
-    def test_broken_before_the_commit(self, engine: Engine, admin: Any) -> None:
-        """The work is done again, and leaves its traces once."""
+    def test_connection_broken_before_the_commit_is_retried(self, engine: Engine, admin: Any) -> None:
+        """The work is done again, and recorded once."""
         thread = engine.create("x")
         tries: list[int] = []
 
@@ -202,10 +202,10 @@ class TestBrokenConnections:
         sound(engine)
 
     @pytest.mark.parametrize("mode", ["before", "after", "late", "ghost"])
-    def test_cut_off_during_the_commit(
+    def test_connection_broken_during_the_commit_writes_once(
         self, opened: Opener, database_url: str, mode: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whether or not COMMIT got through, and however late, each write is there exactly once."""
+        """Whether or not COMMIT got through, and however late."""
         monkeypatch.setattr(fence, "_GRACE", 2.0 if mode == "late" else 0.1)
         with CuttingProxy(database_url) as proxy:
             store = PostgresStore(proxy.url)
@@ -226,7 +226,7 @@ class TestBrokenConnections:
         assert len(list(engine.threads())) == 1
         sound(engine)
 
-    def test_deadlocks_resolve_themselves(self, opened: Opener) -> None:
+    def test_deadlocks_are_resolved(self, opened: Opener) -> None:
         """Two transactions that take the same two threads in opposite order both succeed."""
         engines = [opened(), opened()]
         names = [engines[0].create("a").id, engines[0].create("b").id]
@@ -251,9 +251,7 @@ class TestBrokenConnections:
         assert [len(engines[0].thread(name)) for name in names] == [2, 2]
         sound(engines[0])
 
-    def test_a_driver_without_pipelines_will_do(
-        self, engine: Engine, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_driver_without_pipelines_works(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         """An older client library takes more round trips and gives the same."""
         monkeypatch.setattr(psycopg.Pipeline, "is_supported", classmethod(lambda cls: False))
         thread = engine.create("x")
@@ -264,8 +262,8 @@ class TestBrokenConnections:
         assert [m.text for m in thread] == ["one"]
         sound(engine)
 
-    def test_an_error_that_was_swallowed_is_no_success(self, engine: Engine) -> None:
-        """Where the work hides a failed statement, the server would answer COMMIT with ROLLBACK: that is an error."""
+    def test_swallowed_error_is_no_success(self, engine: Engine) -> None:
+        """The server would answer COMMIT with ROLLBACK after a hidden failure: that is an error."""
 
         def work(tx: Writer) -> str:
             tx.set_meta("key", "value")
@@ -279,8 +277,8 @@ class TestBrokenConnections:
             engine.store.write(work)
         assert engine.store.read(lambda r: r.meta("key")) is None
 
-    def test_a_forked_child_leaves_the_connections_of_its_parent_alone(self, engine: Engine) -> None:
-        """Both go on writing to the same thread."""
+    def test_forked_child_leaves_the_parents_connections_alone(self, engine: Engine) -> None:
+        """Both continue to write to the same thread."""
         thread = engine.create("x")
         thread.append("user", "before")
         with warnings.catch_warnings():
@@ -300,7 +298,7 @@ class TestBrokenConnections:
         thread.append("user", "parent")
         assert [m.text for m in thread] == ["before", "child", "parent"]
 
-    def test_closed_is_closed(self, engine: Engine) -> None:
+    def test_closed_store_refuses_every_call(self, engine: Engine) -> None:
         """After closing, every call says so."""
         engine.store.close()
         for call in (

@@ -1,4 +1,4 @@
-"""Sign bits in memory: what other threads and programs add is seen, what is gone is not, in bounded portions."""
+"""Sign bits in memory: changes of other threads and programs are seen, with bounded memory."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def talk(tmp_path: Path) -> Any:
         yield engine, threads, rows
 
 
-def test_the_best_by_sign_hold_the_best_by_number(talk: Any) -> None:
-    """Of twelve hundred vectors four hundred are compared number by number; the very nearest are nearly always among them."""
+def test_sign_filter_keeps_the_nearest_vectors(talk: Any) -> None:
+    """Of 1,200 vectors 400 are compared in full; the very nearest are nearly always among them."""
     engine, _, rows = talk
     draw = random.Random(3)
     hits = 0
@@ -60,7 +60,7 @@ def test_the_best_by_sign_hold_the_best_by_number(talk: Any) -> None:
     assert hits >= 92
 
 
-def test_another_programs_vectors_are_seen(talk: Any, tmp_path: Path) -> None:
+def test_vectors_of_another_program_are_seen(talk: Any, tmp_path: Path) -> None:
     """What a second connection adds, replaces and erases shows in the next answer of the first."""
     engine, (one, two), rows = talk
     query = vectors(1, 9)[0]
@@ -82,7 +82,7 @@ def test_another_programs_vectors_are_seen(talk: Any, tmp_path: Path) -> None:
         other.close()
 
 
-def test_a_number_that_was_erased_is_not_given_again(talk: Any) -> None:
+def test_erased_number_is_not_reused(talk: Any) -> None:
     """After the newest vector is gone, the next one is not mistaken for it."""
     engine, (one, _), _ = talk
     first, second = say(one, "u first", "u second")
@@ -94,7 +94,7 @@ def test_a_number_that_was_erased_is_not_given_again(talk: Any) -> None:
     assert near(engine.store, query, 1)[0][1] < 1
 
 
-def test_reading_and_adding_at_once(talk: Any) -> None:
+def test_concurrent_reads_and_adds(talk: Any) -> None:
     """While one thread adds vectors, others always get an answer that was right at some moment."""
     engine, (one, _), _ = talk
     messages = say(one, *(f"u late {n}" for n in range(60)))
@@ -126,8 +126,8 @@ def test_reading_and_adding_at_once(talk: Any) -> None:
     assert sum(score == 1.0 for _, score in near(engine.store, query, 100)) == 60
 
 
-def test_looking_further_where_the_nearest_are_not_shown(talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nearly all of the nearest were deleted, the answer is still full."""
+def test_search_continues_past_deleted_neighbours(talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If nearly all of the nearest were deleted, the answer is still full."""
     engine, (one, two), rows = talk
     monkeypatch.setattr(derived, "_RESCORED", 8)
     query = vectors(1, 13)[0]
@@ -137,7 +137,7 @@ def test_looking_further_where_the_nearest_are_not_shown(talk: Any, monkeypatch:
     assert {ref.thread for ref in got} == {two.id}
 
 
-def test_many_threads_are_looked_through_at_once(talk: Any) -> None:
+def test_many_threads_are_searched_at_once(talk: Any) -> None:
     """Named one by one or not at all, the same threads give the same answer."""
     engine, threads, _ = talk
     query = vectors(1, 14)[0]
@@ -148,6 +148,6 @@ def test_many_threads_are_looked_through_at_once(talk: Any) -> None:
 
 
 def test_sign_bits_fill_whole_words() -> None:
-    """One bit for each number, in the order of the numbers, then zeros."""
+    """One bit per number, in order, then zeros."""
     vector = struct.pack("<9e", 1, -1, 0.5, -0.5, 0, 3, -3, 2, -2)
     assert sign_bits(vector) == bytes([0b10101101, 0, 0, 0, 0, 0, 0, 0])

@@ -1,4 +1,4 @@
-"""The SQLite file: what is opened and what is refused, migrations, copies, and how writers share a transaction."""
+"""The SQLite file: what is opened and what is refused, migrations, copies, and shared transactions."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def files(folder: Path) -> dict[str, bytes]:
 # -- what is opened and what is not ------------------------------------------------------------------------------
 
 
-def test_a_store_is_one_file_once_it_is_closed(path: Path) -> None:
-    """After closing, everything is in one file that says whose it is."""
+def test_closed_store_is_one_file(path: Path) -> None:
+    """Its header says that it is ours."""
     assert [p.name for p in path.parent.iterdir()] == ["store.db"]
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
@@ -64,8 +64,8 @@ def test_a_store_is_one_file_once_it_is_closed(path: Path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
-    """A file of no bytes, as `mktemp` makes it, is as good as none."""
+def test_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    """As `mktemp` creates it."""
     place = tmp_path / "new.db"
     place.touch()
     with backscroll.open(place) as engine:
@@ -76,8 +76,8 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["a b.db", "a?mode=ro#x.db", "100%41.db", "文件.db", "-wal", "x'\";.db", "ü\u0308.db"]
 )
-def test_any_name_will_do(tmp_path: Path, name: str) -> None:
-    """Odd characters in the path are no options, escapes or SQL; missing folders are made."""
+def test_any_file_name_works(tmp_path: Path, name: str) -> None:
+    """Odd characters in the path are no options, escapes or SQL; missing folders are created."""
     place = tmp_path / "new" / "folder" / name
     with backscroll.open(place) as engine:
         say(engine.create("x"), "u a")
@@ -90,16 +90,16 @@ def test_any_name_will_do(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names must be UTF-8 there")
-def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
-    """A path of bytes that no text can spell is opened all the same."""
+def test_path_that_is_not_utf8_works(tmp_path: Path) -> None:
+    """A path of bytes that cannot be decoded is opened all the same."""
     place = tmp_path / os.fsdecode(b"bad\xff.db")
     with backscroll.open(place) as engine:
         engine.create("x")
     assert place.stat().st_size > 0
 
 
-def test_a_relative_path_and_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path may be relative or begin at home; the same file is the same engine."""
+def test_relative_and_home_paths_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same file is the same engine."""
     monkeypatch.chdir(tmp_path)
     with backscroll.open("store.db") as one, backscroll.open(tmp_path / "store.db") as two:
         assert one is two
@@ -109,8 +109,8 @@ def test_a_relative_path_and_the_home_folder(tmp_path: Path, monkeypatch: pytest
     assert (home / "store.db").exists()
 
 
-def test_what_cannot_be_a_store(tmp_path: Path) -> None:
-    """A folder, a pipe, a place below a file and impossible names are refused with a hint."""
+def test_impossible_paths_are_refused(tmp_path: Path) -> None:
+    """A folder, a pipe, a path below a file and invalid names, with a hint."""
     (tmp_path / "file").write_text("x")
     os.mkfifo(tmp_path / "pipe")
     for place in ("", "pipe", "file/store.db", "x" * 300, "a\0b.db"):
@@ -132,8 +132,8 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("name", STRANGERS)
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, name: str) -> None:
-    """What is no SQLite file is refused and not touched."""
+def test_file_that_is_no_database_is_left_alone(tmp_path: Path, name: str) -> None:
+    """Refused and untouched."""
     (tmp_path / "it").write_bytes(STRANGERS[name])
     with pytest.raises(StoreCorrupt) as refused:
         backscroll.open(tmp_path / "it")
@@ -142,8 +142,8 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-def test_another_programs_database_is_left_alone(tmp_path: Path, mode: str) -> None:
-    """Somebody else's SQLite file is refused and not touched, in whatever mode it is."""
+def test_database_of_another_program_is_left_alone(tmp_path: Path, mode: str) -> None:
+    """Refused and untouched, in whatever mode it is."""
     place = tmp_path / "other.db"
     with closing(sqlite3.connect(place)) as connection:
         connection.execute(f"PRAGMA journal_mode = {mode}")
@@ -156,8 +156,8 @@ def test_another_programs_database_is_left_alone(tmp_path: Path, mode: str) -> N
     assert files(tmp_path) == before
 
 
-def test_another_programs_write_ahead_log_is_left_alone(tmp_path: Path) -> None:
-    """What a crashed stranger left in its write-ahead log is not brought in by our looking at it."""
+def test_write_ahead_log_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    """Inspecting the file does not replay what a crashed program left there."""
     script = (
         "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA journal_mode = wal');"
         "c.execute('CREATE TABLE t (x)'); c.execute(\"INSERT INTO t VALUES ('precious')\"); c.commit(); os._exit(9)"
@@ -171,8 +171,8 @@ def test_another_programs_write_ahead_log_is_left_alone(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
-def test_an_empty_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
-    """A file that another program has marked as its own is not ours, even before it holds a table."""
+def test_empty_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    """Its application id marks it, even before it has a table."""
     place = tmp_path / "other.db"
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("PRAGMA application_id = 77")
@@ -182,8 +182,8 @@ def test_an_empty_database_of_another_program_is_left_alone(tmp_path: Path) -> N
     assert files(tmp_path) == before
 
 
-def test_a_newer_schema_is_refused_and_the_file_untouched(path: Path) -> None:
-    """A store of a newer program is not opened, not migrated, not changed by a byte."""
+def test_newer_schema_is_refused_and_the_file_untouched(path: Path) -> None:
+    """Not opened, not migrated, not changed by a byte."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     before = files(path.parent)
@@ -194,8 +194,8 @@ def test_a_newer_schema_is_refused_and_the_file_untouched(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [0, -1])
-def test_a_damaged_schema_number_is_refused(path: Path, version: int) -> None:
-    """A store whose schema number makes no sense is damaged; its tables are not made again."""
+def test_damaged_schema_number_is_refused(path: Path, version: int) -> None:
+    """The store is damaged; its tables are not created again."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     before = files(path.parent)
@@ -215,8 +215,8 @@ def later(monkeypatch: pytest.MonkeyPatch, script: str = NEXT) -> None:
     monkeypatch.setattr(database_file, "VERSION", VERSION + 1)
 
 
-def test_a_migration_keeps_a_copy_of_the_file_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the first byte of an older store is changed, a whole copy of it lies beside it."""
+def test_migration_keeps_a_copy_of_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made before the first byte is changed."""
     later(monkeypatch)
     assert content(path) == [["one", "二"]]
     with closing(sqlite3.connect(path)) as connection:
@@ -232,10 +232,8 @@ def test_a_migration_keeps_a_copy_of_the_file_as_it_was(path: Path, monkeypatch:
         backscroll.open(path)
 
 
-def test_a_migration_includes_what_lies_in_the_write_ahead_log(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Words that a crashed program left in the write-ahead log are in the copy and in the migrated store."""
+def test_migration_includes_the_write_ahead_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that a crashed program left there is in the copy and in the migrated store."""
     script = (
         "import os, sys, backscroll; e = backscroll.open(sys.argv[1]); t = next(iter(e.threads()));"
         "e.thread(t.id).append('user', 'last words'); os._exit(9)"
@@ -248,8 +246,8 @@ def test_a_migration_includes_what_lies_in_the_write_ahead_log(
     assert content(copy) == [["one", "二", "last words"]]
 
 
-def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a migration breaks in the middle, the store is as it was and still opens."""
+def test_failed_migration_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is as it was and still opens."""
     later(monkeypatch, "CREATE TABLE later (x);\nINSERT INTO nowhere VALUES (1);\n")
     with pytest.raises(backscroll.StoreError):
         backscroll.open(path)
@@ -257,8 +255,8 @@ def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.
     assert content(path) == [["one", "二"]]
 
 
-def test_several_programs_migrate_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many who open an older store at once, one migrates and keeps the copy; all of them go on."""
+def test_concurrent_opens_migrate_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One migrates and keeps the copy; all continue."""
     later(monkeypatch)
     start = threading.Barrier(6)
     failed: list[BaseException] = []
@@ -284,8 +282,8 @@ def test_several_programs_migrate_once(path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("attempt", range(2))
-def test_many_programs_create_a_store_at_once(tmp_path: Path, attempt: int) -> None:
-    """Of many who open a store that is not there yet, nobody sees half of it."""
+def test_concurrent_opens_create_a_store_once(tmp_path: Path, attempt: int) -> None:
+    """No program sees half of it."""
     script = "import sys, backscroll; e = backscroll.open(sys.argv[1]); e.create('x').append('user', 'y'); e.close()"
     place = tmp_path / "store.db"
     command = [sys.executable, "-c", script, str(place)]
@@ -298,8 +296,8 @@ def test_many_programs_create_a_store_at_once(tmp_path: Path, attempt: int) -> N
 # -- sharing and copies ------------------------------------------------------------------------------------------
 
 
-def test_a_store_that_others_hold_for_too_long_is_busy(path: Path) -> None:
-    """Whoever waits in vain gets a clear error, and nothing was written."""
+def test_store_locked_for_too_long_is_busy(path: Path) -> None:
+    """A clear error, and nothing was written."""
     engine = backscroll.open(path, patience=0.05)
     with closing(engine), closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -311,8 +309,8 @@ def test_a_store_that_others_hold_for_too_long_is_busy(path: Path) -> None:
         engine.create("y")
 
 
-def test_a_write_inside_a_write_is_refused(engine: backscroll.Engine) -> None:
-    """Waiting for oneself would be for ever, so it is an error at once; reading is fine."""
+def test_write_inside_a_write_is_refused(engine: backscroll.Engine) -> None:
+    """It would wait for itself; reading is fine."""
     thread = next(iter(engine.threads())).id
 
     def work(tx: object) -> int:
@@ -323,8 +321,8 @@ def test_a_write_inside_a_write_is_refused(engine: backscroll.Engine) -> None:
     assert engine.store.write(work) == 2
 
 
-def test_ctrl_c_in_the_leading_thread_takes_nobody_elses_work(engine: backscroll.Engine) -> None:
-    """When whoever writes for all is interrupted, the work of the others is done all the same."""
+def test_ctrl_c_in_the_leading_thread_keeps_the_work_of_others(engine: backscroll.Engine) -> None:
+    """When the thread that writes for all is interrupted, the rest is still written."""
     thread = engine.thread(next(iter(engine.threads())).id)
     entered, go = threading.Event(), threading.Event()
 
@@ -350,7 +348,7 @@ def test_ctrl_c_in_the_leading_thread_takes_nobody_elses_work(engine: backscroll
     proof.assert_sound(engine)
 
 
-def test_a_backup_holds_up_nobody_and_is_whole(engine: backscroll.Engine, tmp_path: Path) -> None:
+def test_backup_is_consistent_and_blocks_no_writer(engine: backscroll.Engine, tmp_path: Path) -> None:
     """A copy that is made while others write is one moment of the store."""
     thread = engine.thread(next(iter(engine.threads())).id)
     done = threading.Event()
@@ -374,8 +372,8 @@ def test_a_backup_holds_up_nobody_and_is_whole(engine: backscroll.Engine, tmp_pa
     assert sizes[0] >= 2
 
 
-def test_a_backup_that_cannot_be_made_says_so(engine: backscroll.Engine, tmp_path: Path) -> None:
-    """A target that cannot be written is a clear error, and the store goes on."""
+def test_failed_backup_is_reported(engine: backscroll.Engine, tmp_path: Path) -> None:
+    """A clear error for an unwritable target, and the store continues."""
     (tmp_path / "folder").mkdir()
     with pytest.raises(backscroll.StoreError):
         engine.backup(tmp_path / "store.db" / "x.db")
@@ -386,8 +384,8 @@ def test_a_backup_that_cannot_be_made_says_so(engine: backscroll.Engine, tmp_pat
     assert len(list(engine.threads())) == 1
 
 
-def test_what_sqlite_says_is_translated() -> None:
-    """Every error of the database becomes one of ours, with the file and a hint."""
+def test_sqlite_errors_are_translated() -> None:
+    """Each becomes one of ours, with the file and a hint."""
     unknown = translate_error(sqlite3.OperationalError("what?"), "a.db")
     assert "a.db" in unknown.message
     assert unknown.hint
@@ -400,8 +398,8 @@ def test_what_sqlite_says_is_translated() -> None:
         assert said.hint
 
 
-def test_numbers_and_names_that_no_column_can_hold(engine: backscroll.Engine) -> None:
-    """A limit beyond all numbers is as good as none; what is not in the store is not found."""
+def test_numbers_and_names_beyond_the_columns_are_handled(engine: backscroll.Engine) -> None:
+    """A huge limit equals none; what is not in the store is not found."""
     thread = engine.thread(next(iter(engine.threads())).id)
     assert len(engine.search("one", limit=10**30).hits) == 1
     assert len(thread.recent(10**30)) == 2
@@ -411,8 +409,8 @@ def test_numbers_and_names_that_no_column_can_hold(engine: backscroll.Engine) ->
         assert engine.tokens([ref], "cl100k_base") == {}
 
 
-def test_a_commit_is_on_the_disk_before_it_is_acknowledged(engine: backscroll.Engine) -> None:
-    """SQLite is told to wait for the disk at every commit; a power cut cannot be tried out here."""
+def test_commits_are_synchronous(engine: backscroll.Engine) -> None:
+    """SQLite waits for the disk at every commit; a power cut cannot be tested here."""
     engine.create("x")
     facts = engine.store.facts()
     assert (facts["journal_mode"], facts["synchronous"]) == ("wal", "2")

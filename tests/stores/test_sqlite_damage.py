@@ -1,4 +1,4 @@
-"""A SQLite file that somebody or something has damaged: clear errors, exact findings, no endless loops, nothing silent."""
+"""A damaged SQLite file: clear errors, exact findings, no endless loops, nothing silent."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def look_at(place: Path, good: list[Any]) -> str:
 
 @pytest.mark.usefixtures("no_endless_loop")
 @pytest.mark.parametrize("seed", range(6))
-def test_flipped_bytes_are_noticed_or_harmless(tmp_path: Path, sound: bytes, seed: int) -> None:
-    """Bytes flipped anywhere in the file give a clear error or a finding, or are in no use; never a raw error."""
+def test_flipped_bytes_are_detected_or_harmless(tmp_path: Path, sound: bytes, seed: int) -> None:
+    """A clear error, a finding, or unused bytes; never a raw error."""
     place = tmp_path / "damaged.db"
     place.write_bytes(sound)
     with backscroll.open(place) as engine:
@@ -123,8 +123,8 @@ def test_flipped_bytes_are_noticed_or_harmless(tmp_path: Path, sound: bytes, see
 
 
 @pytest.mark.usefixtures("no_endless_loop")
-def test_a_file_that_was_cut_short_is_noticed(tmp_path: Path, sound: bytes) -> None:
-    """Whatever is missing at the end of the file, it is noticed, and no raw error comes of it."""
+def test_truncated_file_is_detected(tmp_path: Path, sound: bytes) -> None:
+    """Whatever is missing, and without a raw error."""
     (tmp_path / "whole.db").write_bytes(sound)
     with backscroll.open(tmp_path / "whole.db") as engine:
         good = everything(engine)
@@ -140,8 +140,8 @@ def test_a_file_that_was_cut_short_is_noticed(tmp_path: Path, sound: bytes) -> N
 
 
 @pytest.mark.usefixtures("no_endless_loop")
-def test_a_damaged_write_ahead_log_loses_only_its_own_end(tmp_path: Path, sound: bytes) -> None:
-    """What was in the file before stays readable whatever happens to the write-ahead log."""
+def test_damaged_write_ahead_log_loses_only_its_own_end(tmp_path: Path, sound: bytes) -> None:
+    """What was in the file before stays readable."""
     place = tmp_path / "store.db"
     chance = random.Random(1)
     for _ in range(15):
@@ -208,8 +208,8 @@ EVENT_COLUMNS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("what", EVENT_COLUMNS)
-def test_a_changed_event_is_named(path: Path, what: str) -> None:
-    """Whatever is changed in an event, verification names its thread and its number, and no other event."""
+def test_changed_event_is_named(path: Path, what: str) -> None:
+    """Verification names its thread and its number, and no other event."""
     thread = names_of(path)["Lighthouse"]
     column = what.rsplit(maxsplit=1)[-1] if what.startswith("a ") else what.split(maxsplit=1)[0]
     tampered(path, f"UPDATE events SET {column} = {EVENT_COLUMNS[what]} WHERE key = (1 << 32) + 8")
@@ -222,15 +222,15 @@ def test_a_changed_event_is_named(path: Path, what: str) -> None:
     assert {flaw.thread for flaw in found if flaw.event} == {thread}
 
 
-def test_a_missing_event_is_named(path: Path) -> None:
-    """An event that was taken out of the log leaves a gap that is seen."""
+def test_missing_event_is_named(path: Path) -> None:
+    """It leaves a gap that is seen."""
     thread = names_of(path)["Lighthouse"]
     tampered(path, "DELETE FROM events WHERE key = (1 << 32) + 8")
     assert any(flaw.event == backscroll.Ref(thread, 8) for flaw in flaws(path))
 
 
-def test_a_shortened_log_is_seen(path: Path) -> None:
-    """Taking away the newest event is seen, although all the others still fit together."""
+def test_shortened_log_is_detected(path: Path) -> None:
+    """Although all other events still fit together."""
     thread = names_of(path)["Fork"]
     tampered(path, "DELETE FROM events WHERE key = (SELECT max(key) FROM events)")
     assert any(flaw.thread == thread for flaw in flaws(path))
@@ -250,8 +250,8 @@ ENTRY_COLUMNS = {
 
 
 @pytest.mark.parametrize("what", ENTRY_COLUMNS)
-def test_a_changed_entry_is_named(path: Path, what: str) -> None:
-    """Whatever is changed in the history that the log does not say, verification names the message."""
+def test_changed_entry_is_named(path: Path, what: str) -> None:
+    """A difference between history and log names the message."""
     thread = names_of(path)["Lighthouse"]
     column = what.split(maxsplit=1)[0]
     sql = f"UPDATE entries SET {column} = {ENTRY_COLUMNS[what]} WHERE thread = 1 AND message = (1 << 32) + 13"
@@ -261,8 +261,8 @@ def test_a_changed_entry_is_named(path: Path, what: str) -> None:
     assert {flaw.event for flaw in found if flaw.event} == {backscroll.Ref(thread, 13)}
 
 
-def test_a_missing_entry_is_named(path: Path) -> None:
-    """A message that was taken out of the history without an event is named."""
+def test_missing_entry_is_named(path: Path) -> None:
+    """A message removed from the history without an event."""
     thread = names_of(path)["Lighthouse"]
     tampered(path, "DELETE FROM entries WHERE thread = 1 AND message = (1 << 32) + 13")
     assert {f.event for f in flaws(path) if f.event} == {backscroll.Ref(thread, 13)}
@@ -288,8 +288,8 @@ THREAD_COLUMNS = {
 
 @pytest.mark.usefixtures("no_endless_loop")
 @pytest.mark.parametrize("what", THREAD_COLUMNS)
-def test_a_changed_row_of_a_thread_is_seen(path: Path, what: str) -> None:
-    """Whatever is changed in the row of a thread, verification sees it and names the thread."""
+def test_changed_thread_row_is_detected(path: Path, what: str) -> None:
+    """Verification names the thread."""
     thread = names_of(path)["Fork"]
     tampered(
         path, f"UPDATE threads SET {what.split(maxsplit=1)[0]} = {THREAD_COLUMNS[what]} WHERE id = ?", thread
@@ -313,8 +313,8 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("what", BESIDE)
-def test_a_changed_column_beside_an_event_is_named(path: Path, what: str) -> None:
-    """What is kept beside an event for quick look-up follows from it, or is named."""
+def test_changed_lookup_column_is_named(path: Path, what: str) -> None:
+    """Columns kept for look-up must follow from the event."""
     thread = names_of(path)["Lighthouse"]
     tampered(
         path, f"UPDATE events SET {what.split(maxsplit=1)[0]} = {BESIDE[what]} WHERE key = (1 << 32) + 8"
@@ -325,8 +325,8 @@ def test_a_changed_column_beside_an_event_is_named(path: Path, what: str) -> Non
     assert f"{thread}.8" in named
 
 
-def test_changed_words_of_the_index_are_seen(path: Path) -> None:
-    """Words in the index that the message does not say, and an index that lost its words, are seen."""
+def test_changed_index_words_are_detected(path: Path) -> None:
+    """Words that the message does not contain, and words that are missing."""
     thread = names_of(path)["Lighthouse"]
     doc = "(SELECT doc FROM events WHERE key = (1 << 32) + 8)"
     tampered(path, f"INSERT INTO words (rowid, text) VALUES ({doc}, 'planted')")
@@ -337,14 +337,14 @@ def test_changed_words_of_the_index_are_seen(path: Path) -> None:
         assert engine.search("planted").hits == []
 
 
-def test_a_damaged_index_is_seen(path: Path) -> None:
-    """An index whose lists do not fit the words they were made from is seen."""
+def test_damaged_index_is_detected(path: Path) -> None:
+    """Its lists do not fit the words they were made from."""
     tampered(path, "UPDATE words_data SET block = block || x'00' WHERE id = (SELECT max(id) FROM words_data)")
     assert any("index" in flaw.what for flaw in flaws(path))
 
 
-def test_changed_bytes_of_media_are_named(path: Path) -> None:
-    """Stored bytes that no longer fit their hash are named with the message that shows them."""
+def test_changed_blob_is_named(path: Path) -> None:
+    """With the message that shows it."""
     thread = names_of(path)["Lighthouse"]
     tampered(path, "UPDATE blobs SET data = zeroblob(10)")
     assert {flaw.event for flaw in flaws(path)} == {backscroll.Ref(thread, 32)}
@@ -367,8 +367,8 @@ READING: dict[str, Callable[[backscroll.Thread], object]] = {
 @pytest.mark.usefixtures("no_endless_loop")
 @pytest.mark.parametrize("work", READING)
 @pytest.mark.parametrize("circle", ["itself", "each other", "nobody"])
-def test_forks_in_a_circle_are_an_error_and_no_endless_loop(path: Path, circle: str, work: str) -> None:
-    """A thread that is made a fork of itself, of its own fork or of nobody cannot be read, and that is said."""
+def test_circular_forks_are_an_error(path: Path, circle: str, work: str) -> None:
+    """A fork of itself, of its own fork or of a missing thread cannot be read; no endless loop."""
     names = names_of(path)
     fork, root = names["Fork"], names["Lighthouse"]
     parent = {"itself": fork, "each other": root, "nobody": "0" * 32}[circle]
@@ -382,8 +382,8 @@ def test_forks_in_a_circle_are_an_error_and_no_endless_loop(path: Path, circle: 
         assert any(flaw.thread == fork for flaw in engine.verify().flaws)
 
 
-def test_a_thread_cannot_be_forked_into_a_circle(tmp_path: Path) -> None:
-    """Whatever is forked from whatever, parents are always older than their forks."""
+def test_thread_cannot_be_forked_into_a_circle(tmp_path: Path) -> None:
+    """Parents are always older than their forks."""
     with backscroll.open(tmp_path / "store.db") as engine:
         threads = [engine.create("root")]
         say(threads[0], "u a")

@@ -1,4 +1,4 @@
-"""After a forget, no byte of the words is left in the file, its write-ahead log, or anything beside it."""
+"""After a forget, no byte of the text is left in the file, its write-ahead log, or next to it."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def hashes(thread: backscroll.Thread, message: backscroll.Message) -> list[bytes
     return [*found, hashlib.sha256(PICTURE).digest()]
 
 
-def test_the_words_are_there_before(engine: backscroll.Engine, tmp_path: Path) -> None:
-    """The test would notice what it looks for: before the forget everything is found."""
+def test_text_is_found_before_the_forget(engine: backscroll.Engine, tmp_path: Path) -> None:
+    """So that the other tests would notice leftovers."""
     thread = engine.create("Visible")
     message = busy(thread)
     engine.store.scrub()
@@ -131,7 +131,7 @@ def test_the_words_are_there_before(engine: backscroll.Engine, tmp_path: Path) -
 def test_nothing_of_a_forgotten_message_is_left(
     engine: backscroll.Engine, tmp_path: Path, state: str
 ) -> None:
-    """Text, tool arguments, author, metadata, bytes, index words and hashes are gone from every file at once."""
+    """Text, arguments, author, metadata, bytes, index words and hashes are gone from every file at once."""
     thread = engine.create("Kept")
     message = busy(thread)
     digests = hashes(thread, message)
@@ -151,7 +151,7 @@ def test_nothing_of_a_forgotten_message_is_left(
 
 
 def test_nothing_is_left_in_forks(engine: backscroll.Engine, tmp_path: Path) -> None:
-    """What forks made of a message goes as well, and so do the words that only a fork still showed."""
+    """Including what forks made of the message, and text that only a fork still showed."""
     thread = engine.create("Root")
     message = busy(thread)
     fork = thread.fork(title="Fork")
@@ -168,7 +168,7 @@ def test_nothing_is_left_in_forks(engine: backscroll.Engine, tmp_path: Path) -> 
 
 
 def test_nothing_of_a_forgotten_thread_is_left(engine: backscroll.Engine, tmp_path: Path) -> None:
-    """Title, tags, project, metadata, code changes and every message are gone, from the forks as well."""
+    """Title, tags, project, metadata, code changes and every message, from the forks as well."""
     words = [
         "Marzipan obelisk",
         "verdigris",
@@ -198,8 +198,8 @@ def test_nothing_of_a_forgotten_thread_is_left(engine: backscroll.Engine, tmp_pa
     proof.assert_sound(engine)
 
 
-def test_nothing_is_left_for_a_reader_that_was_open(engine: backscroll.Engine, tmp_path: Path) -> None:
-    """A process that has the store open but reads nothing at the moment does not keep the words alive."""
+def test_idle_reader_keeps_nothing(engine: backscroll.Engine, tmp_path: Path) -> None:
+    """A process that has the store open but is not reading does not keep the text."""
     thread = engine.create("Shared")
     message = busy(thread)
     script = (
@@ -225,8 +225,8 @@ def test_nothing_is_left_for_a_reader_that_was_open(engine: backscroll.Engine, t
         assert reader.stdout.readline() == "80\n"
 
 
-def test_a_reader_in_the_middle_of_its_work_is_mentioned(tmp_path: Path) -> None:
-    """Where another program keeps the old pages in use, the erasure says so, and a later one finishes the work."""
+def test_active_reader_is_reported(tmp_path: Path) -> None:
+    """If another program keeps old pages in use, the report says so, and a later forget finishes the work."""
     place = tmp_path / "store.db"
     with backscroll.open(place, patience=0.2) as engine:
         thread = engine.create("Shared")
@@ -241,8 +241,8 @@ def test_a_reader_in_the_middle_of_its_work_is_mentioned(tmp_path: Path) -> None
         assert traces(tmp_path, EVERYTHING) == []
 
 
-def test_bytes_that_others_still_show_are_kept_if_wanted(engine: backscroll.Engine, tmp_path: Path) -> None:
-    """With `keep_shared` the picture stays for the other message, and the words of this one go."""
+def test_shared_blobs_are_kept_on_request(engine: backscroll.Engine, tmp_path: Path) -> None:
+    """With `keep_shared` the picture stays for the other message; the text is erased."""
     thread, other = engine.create("One"), engine.create("Two")
     message = busy(thread)
     other.append("user", Media("image/png", data=PICTURE))
@@ -252,8 +252,8 @@ def test_bytes_that_others_still_show_are_kept_if_wanted(engine: backscroll.Engi
     assert traces(tmp_path, EVERYTHING) == []
 
 
-def test_the_mark_of_a_forgotten_message_proves_no_guess(engine: backscroll.Engine) -> None:
-    """What the tombstone keeps to recognise the message fits thousands of others, and is salted anew for each."""
+def test_fingerprint_of_a_forgotten_message_proves_no_guess(engine: backscroll.Engine) -> None:
+    """It fits thousands of other texts, and is salted anew for each."""
     thread = engine.create("Marks")
     first, second = say(thread, f"u {TEXT}", f"u {TEXT}")
     thread.forget(first.id, second.id)

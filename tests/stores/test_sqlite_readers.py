@@ -1,4 +1,4 @@
-"""Reading connections: lent and kept, never used by two, and out of the way when the process forks."""
+"""Reading connections: pooled, never used by two threads, and safe when the process forks."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def opened() -> Opened:
     return Opened()
 
 
-def test_a_connection_is_used_again(opened: Opened) -> None:
-    """One after the other needs one connection; one inside the other needs two."""
+def test_connection_is_reused(opened: Opened) -> None:
+    """Sequential reads need one connection, nested ones two."""
     readers = ReaderPool(opened)
     for _ in range(3):
         with readers.lend_connection() as connection:
@@ -52,8 +52,8 @@ def test_a_connection_is_used_again(opened: Opened) -> None:
     assert (len(opened.all), opened.still_open()) == (2, 0)
 
 
-def test_no_more_are_kept_than_wanted(opened: Opened) -> None:
-    """What comes back when enough are idle is closed; none are kept where nothing may be kept."""
+def test_idle_connections_are_limited(opened: Opened) -> None:
+    """Returned ones above the limit are closed; with a limit of zero none are kept."""
     readers = ReaderPool(opened, kept=1)
     with readers.lend_connection(), readers.lend_connection(), readers.lend_connection():
         pass
@@ -65,8 +65,8 @@ def test_no_more_are_kept_than_wanted(opened: Opened) -> None:
     assert opened.still_open() == 0
 
 
-def test_a_connection_that_failed_is_not_used_again(opened: Opened) -> None:
-    """After an error of the database the next reader gets another connection; other errors do not matter."""
+def test_failed_connection_is_not_reused(opened: Opened) -> None:
+    """After a database error the next reader gets another; other errors do not matter."""
     readers = ReaderPool(opened)
     with pytest.raises(sqlite3.OperationalError), readers.lend_connection() as connection:
         connection.execute("SELECT * FROM nowhere")
@@ -77,8 +77,8 @@ def test_a_connection_that_failed_is_not_used_again(opened: Opened) -> None:
     readers.close()
 
 
-def test_what_is_in_use_is_closed_when_it_comes_back(opened: Opened) -> None:
-    """Closing does not pull the connection from under somebody who is reading."""
+def test_connection_in_use_is_closed_on_return(opened: Opened) -> None:
+    """Closing the pool does not interrupt a reader."""
     readers = ReaderPool(opened)
     with readers.lend_connection() as connection:
         readers.close()
@@ -86,8 +86,8 @@ def test_what_is_in_use_is_closed_when_it_comes_back(opened: Opened) -> None:
     assert opened.still_open() == 0
 
 
-def test_many_threads_never_share_one(opened: Opened) -> None:
-    """However many lend and return at once, nobody gets what another one holds."""
+def test_threads_never_share_a_connection(opened: Opened) -> None:
+    """However many borrow and return at once."""
     readers = ReaderPool(opened)
     held: set[int] = set()
     shared: list[int] = []
@@ -113,8 +113,8 @@ def test_many_threads_never_share_one(opened: Opened) -> None:
     assert opened.still_open() == 0
 
 
-def test_a_pause_waits_for_readers_and_keeps_others_out(opened: Opened) -> None:
-    """During a pause nothing is open and nobody begins; afterwards everybody goes on."""
+def test_pause_waits_for_readers_and_blocks_new_ones(opened: Opened) -> None:
+    """During a pause nothing is open; afterwards reading continues."""
     readers = ReaderPool(opened)
     inside, go, begun = threading.Event(), threading.Event(), threading.Event()
 
@@ -144,8 +144,8 @@ def test_a_pause_waits_for_readers_and_keeps_others_out(opened: Opened) -> None:
     readers.close()
 
 
-def test_a_pause_inside_ones_own_reading_does_not_wait_for_itself(opened: Opened) -> None:
-    """Whoever forks while reading keeps that one connection and does not hang."""
+def test_pause_inside_a_read_does_not_wait_for_itself(opened: Opened) -> None:
+    """Forking while reading keeps that one connection and does not hang."""
     readers = ReaderPool(opened)
     with readers.lend_connection() as connection:
         readers.pause(10)

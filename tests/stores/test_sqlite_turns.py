@@ -1,4 +1,4 @@
-"""Processes that write to one file are served in the order in which they asked, and nobody waits for the dead."""
+"""Processes that write to one file are served in order, and killed ones are not waited for."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def drawn(path: Path) -> int:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_who_asked_first_writes_first(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one process writes, three others ask in some order; its turn over, it asks again and comes last."""
+def test_writers_are_served_in_order(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one process writes, three others queue; afterwards it queues last."""
     monkeypatch.setattr(module, "_SLICE", 0.0)
     path, dice = tmp_path / "store.db", random.Random(seed)
     with backscroll.open(path, background=False) as store:
@@ -97,8 +97,8 @@ def test_who_asked_first_writes_first(tmp_path: Path, seed: int, monkeypatch: py
                 writer.stdout.close()
 
 
-def test_nobody_waits_for_the_dead(tmp_path: Path) -> None:
-    """Children that are killed while they wait, or while it is their turn, hold up nobody; the others keep their order."""
+def test_killed_writers_block_no_one(tmp_path: Path) -> None:
+    """Killed while waiting or during their turn; the others keep their order."""
     path, log, dice = tmp_path / "store.db", tmp_path / "log", random.Random(5)
     children = [fork(lambda: take_turns(path, log, 40)) for _ in range(8)]
     for child in dice.sample(children, 4):
@@ -135,10 +135,8 @@ def fork(work: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def test_a_turn_lasts_for_several_writes_and_then_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who has others waiting goes on in the same turn while it lasts; one that does not come again is waited for no longer."""
+def test_turn_covers_several_writes_and_then_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy writer continues within its turn; one that does not return is no longer waited for."""
     monkeypatch.setattr(module, "_SLICE", 3600.0)
     monkeypatch.setattr(module, "_BREATH", 1800.0)
     far = time.monotonic() + 3600
@@ -162,8 +160,8 @@ def test_a_turn_lasts_for_several_writes_and_then_ends(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_stores_of_one_process_take_turns_too(tmp_path: Path) -> None:
-    """Locks of the opened file, where the system has them, hold between two of them as well."""
+def test_two_stores_of_one_process_take_turns(tmp_path: Path) -> None:
+    """Open-file locks, if the system has them, apply between two of them as well."""
     first, second = WriteQueue(tmp_path / "a.db"), WriteQueue(tmp_path / "a.db")
     late = time.monotonic()
     with first.take_turn(late + 60):
@@ -176,8 +174,8 @@ def test_two_stores_of_one_process_take_turns_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["no locks", "no file"])
-def test_without_a_queue_everything_works(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system without locks, or a name that is taken: SQLite alone decides who writes."""
+def test_writing_works_without_a_queue(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file locks, or the name is taken: SQLite alone decides who writes."""
     path = tmp_path / "store.db"
     if how == "no file":
         path.with_name("store.db-turns").mkdir()
@@ -193,7 +191,7 @@ def test_without_a_queue_everything_works(tmp_path: Path, how: str, monkeypatch:
         assert [m.text for m in thread] == ["one"]
 
 
-def test_a_turn_that_went_on_is_not_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_continued_turn_is_not_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that is held up between looking and writing down that it goes on must not give the turn back to its old number.
 
     Else others wait for numbers that were kept and never come again: for as long as their owners have nothing to write.

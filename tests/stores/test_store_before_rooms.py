@@ -31,7 +31,7 @@ def known() -> dict[str, dict[str, object]]:
     return json.loads((BEFORE / "known.json").read_text(encoding="utf-8"))
 
 
-def test_the_store_verifies_and_exports_the_same_lines(old: str, tmp_path: Path) -> None:
+def test_old_store_verifies_and_exports_the_same_lines(old: str, tmp_path: Path) -> None:
     with backscroll.open(old) as engine:
         assert engine.verify().flaws == []
         engine.export(None, "native", str(tmp_path / "now.jsonl"))
@@ -39,12 +39,12 @@ def test_the_store_verifies_and_exports_the_same_lines(old: str, tmp_path: Path)
     assert exported(now) == exported((BEFORE / "export.jsonl").read_text(encoding="utf-8").splitlines())
 
 
-def test_the_store_knows_the_same(old: str) -> None:
+def test_old_store_gives_the_same_answers(old: str) -> None:
     with backscroll.open(old) as engine:
         assert json.loads(json.dumps(observe(engine))) == known()
 
 
-def test_the_export_knows_the_same(tmp_path: Path) -> None:
+def test_old_export_gives_the_same_answers(tmp_path: Path) -> None:
     with backscroll.open(str(tmp_path / "new.db")) as engine:
         engine.import_path(str(BEFORE / "export.jsonl"))
         assert engine.verify().flaws == []
@@ -54,7 +54,7 @@ def test_the_export_knows_the_same(tmp_path: Path) -> None:
                 assert thread[part] == then[title][part], (title, part)
 
 
-def test_the_store_continues(old: str) -> None:
+def test_old_store_can_be_continued(old: str) -> None:
     with backscroll.open(old) as engine:
         for info in engine.threads():
             thread = engine.thread(info.id)

@@ -1,4 +1,4 @@
-"""Stores from before threads had users: they are migrated, lose nothing, and take users and keys from then on."""
+"""Stores from before threads had users: migrated without loss, and able to have users and keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.stores.at_once import Opener
 SCHEMA = 4
 
 
-def test_old_threads_belong_to_nobody_and_may_get_a_user(old: tuple[backscroll.Engine, str]) -> None:
+def test_old_threads_have_no_user_and_may_get_one(old: tuple[backscroll.Engine, str]) -> None:
     engine, _ = old
     before = {info.id: (info.title, info.project, info.messages) for info in engine.threads()}
     assert before
@@ -30,7 +30,7 @@ def test_old_threads_belong_to_nobody_and_may_get_a_user(old: tuple[backscroll.E
     assert engine.verify().flaws == []
 
 
-def test_a_profile_and_a_key_in_an_old_store(old: tuple[backscroll.Engine, str]) -> None:
+def test_profile_and_key_work_in_an_old_store(old: tuple[backscroll.Engine, str]) -> None:
     engine, _ = old
     one = engine.thread_for("mine", user="ann")
     assert engine.thread_for("mine").id == one.id
@@ -41,8 +41,8 @@ def test_a_profile_and_a_key_in_an_old_store(old: tuple[backscroll.Engine, str])
     assert engine.verify().flaws == []
 
 
-def test_the_released_migrations_are_not_touched() -> None:
-    """What was released is never edited; users came with a migration of their own."""
+def test_released_migrations_are_unchanged() -> None:
+    """Users have a migration of their own."""
     assert len(MIGRATIONS) == VERSION
     assert [n for n, text in enumerate(MIGRATIONS, 1) if "person" in text] == [VERSION]
 
@@ -55,7 +55,7 @@ with backscroll.open(sys.argv[1], background=False) as store:
 """
 
 
-def test_processes_that_ask_at_once_get_one_thread(tmp_path: Path) -> None:
+def test_concurrent_processes_get_one_thread(tmp_path: Path) -> None:
     place = str(tmp_path / "store.db")
     with backscroll.open(place, background=False) as store:
         store.create("there")
@@ -80,7 +80,7 @@ def test_processes_that_ask_at_once_get_one_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_programs_on_postgresql_that_ask_at_once_get_one_thread(opened: Opener) -> None:
+def test_concurrent_programs_on_postgresql_get_one_thread(opened: Opener) -> None:
     import threading
 
     engines: list[Any] = [opened() for _ in range(4)]

@@ -123,8 +123,8 @@ def other(value: Any) -> Iterator[Any]:
         yield from (1, b"x", "x", "f" * 32)
 
 
-def test_a_changed_column_is_noticed(url: str, tmp_path: Path) -> None:
-    """One column of one row at a time; afterwards the row is put back."""
+def test_changed_column_is_detected(url: str, tmp_path: Path) -> None:
+    """One column of one row at a time; then the row is restored."""
     missed: list[str] = []
     for table, columns in tables_of(url).items():
         for column in columns:
@@ -183,13 +183,13 @@ def _noticed_on_server(url: str, table: str, column: str, _folder: Path) -> bool
     return True
 
 
-def test_every_reason_is_about_a_column() -> None:
+def test_every_exception_names_an_existing_column() -> None:
     """No reason outlives what it was about."""
     assert all(text for text in REASONS.values())
 
 
-def test_the_project_of_a_thread(tmp_path: Path) -> None:
-    """The label under which a thread is listed is its own."""
+def test_project_column_is_verified(tmp_path: Path) -> None:
+    """The label under which a thread is listed."""
     url = str(tmp_path / "a.db")
     with closing(backscroll.open(url, background=False)) as engine:
         engine.create("t", project="coast")

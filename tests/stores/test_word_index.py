@@ -1,4 +1,4 @@
-"""The word index of SQLite keeps no copy of the words: what goes in must come out again, whoever made the words."""
+"""The word index of SQLite keeps no copy of the text: indexed words can be removed again, whoever made them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def terms(path: Path) -> set[str]:
 def test_words_of_another_recipe_leave_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A text that another Python or stemmer indexed under other words is edited, deleted and forgotten: no word stays."""
+    """Text indexed by another Python or stemmer is edited, deleted and forgotten: no word stays."""
     path = tmp_path / "store.db"
     with monkeypatch.context() as other:
         other.setattr(words, "stem", lambda word: f"{word}xyz")
@@ -52,10 +52,10 @@ def test_words_of_another_recipe_leave_nothing_behind(
     assert not any("xyz" in term for term in terms(path))
 
 
-def test_an_index_of_another_recipe_verifies_and_is_repaired(
+def test_index_of_another_recipe_verifies_and_is_repaired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Equal words by another recipe are no flaw; other words are, and a repair makes them ours."""
+    """Equal words are no flaw; different ones are, and a repair makes them ours."""
     path = tmp_path / "store.db"
     with backscroll.open(path, background=False) as store:
         thread = store.create("x")
@@ -107,8 +107,8 @@ def test_the_index_follows_whatever_is_done(tmp_path_factory: pytest.TempPathFac
     assert terms(path) == said
 
 
-def test_many_messages_wait_for_the_index_and_are_found(tmp_path: Path) -> None:
-    """Words of many messages enter the index with the first search, or in the background; a change in between counts."""
+def test_delayed_index_words_are_found(tmp_path: Path) -> None:
+    """Words of many messages are indexed by the first search or in the background; changes in between count."""
     path = tmp_path / "store.db"
     with backscroll.open(path, background=False) as store:
         thread = store.create("x")
@@ -131,8 +131,8 @@ def test_many_messages_wait_for_the_index_and_are_found(tmp_path: Path) -> None:
     assert "word0009" not in terms(path)
 
 
-def test_a_file_of_the_schema_before_is_migrated(tmp_path: Path) -> None:
-    """An index that kept its words is made anew without them: the same searches, and every word can be taken out again."""
+def test_earlier_schema_is_migrated(tmp_path: Path) -> None:
+    """The index is rebuilt without stored words: same searches, and every word can be removed again."""
     path = Path(old_stores.old_file(tmp_path, 2))
     with closing(sqlite3.connect(path)) as connection:
         for script in MIGRATIONS[2:4]:
@@ -172,8 +172,8 @@ def test_index_words_follow_from_the_body(text: str, role: str) -> None:
     assert words.index_words(searchable(original(speech.body))) == speech.words
 
 
-def test_the_rules_of_words_have_a_number() -> None:
-    """Texts with the words that rules number 1 give them. Where this fails, raise `RULES`: files name by it what made their words."""
+def test_word_rules_have_a_number() -> None:
+    """Texts with the words of rules number 1. If this fails, raise `RULES`: stores record which rules they used."""
     known = {
         "Runners were running; getUserName(HTTPServer)": (
             "runner were run get user name getusernam http server httpserver"

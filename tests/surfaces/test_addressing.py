@@ -1,4 +1,4 @@
-"""Names of threads and messages as people type them."""
+"""Names of threads and messages as typed by users."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_numbers_count_from_one(engine: Engine, thread: Thread) -> None:
     assert message_named(engine, thread, "2") == message_named(engine, thread, "#2") == second
 
 
-def test_ids_and_last(engine: Engine, thread: Thread) -> None:
+def test_ids_and_last_name_messages(engine: Engine, thread: Thread) -> None:
     """Full ids, short ids, ids of this thread, and the last message."""
     last = thread.message(-1).id
     names = ("last", str(last), last.short, f".{last.seq}")
@@ -48,15 +48,15 @@ def test_ids_and_last(engine: Engine, thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("name", ["0", "6", "99999", "zzz", "3f.x", "", "abcdef12.3"])
-def test_what_does_not_exist_is_not_found(engine: Engine, thread: Thread, name: str) -> None:
+def test_missing_message_is_not_found(engine: Engine, thread: Thread, name: str) -> None:
     """A wrong name never means another message."""
     with pytest.raises(BackscrollError) as refusal:
         thread.message(message_named(engine, thread, name))
     assert refusal.value.hint
 
 
-def test_ranges(engine: Engine, thread: Thread) -> None:
-    """Both ends are included, open ends reach as far as the thread, nothing is named twice."""
+def test_ranges_include_both_ends(engine: Engine, thread: Thread) -> None:
+    """Open ends reach as far as the thread; nothing is included twice."""
     ids = [m.id for m in thread]
     assert messages_named(engine, thread, ["2:4"]) == ids[1:4]
     assert messages_named(engine, thread, ["2-3"]) == ids[1:3]
@@ -65,21 +65,21 @@ def test_ranges(engine: Engine, thread: Thread) -> None:
     assert messages_named(engine, thread, ["3", "2:4", "last"]) == [ids[2], ids[1], ids[3], ids[4]]
 
 
-def test_a_range_beyond_the_end_is_refused(engine: Engine, thread: Thread) -> None:
-    """Deleting 4:9 of five messages is a mistake, not a wish."""
+def test_range_beyond_the_end_is_refused(engine: Engine, thread: Thread) -> None:
+    """Deleting 4:9 of five messages is a mistake."""
     with pytest.raises(NotFound):
         messages_named(engine, thread, ["4:9"])
 
 
 @pytest.mark.parametrize("text", ["", ":", "9:4", "0:3", "a:b", "1:2:3"])
-def test_wrong_ranges(text: str) -> None:
-    """A range that cannot be one says how it is written."""
+def test_invalid_range_is_refused(text: str) -> None:
+    """The error shows the syntax."""
     with pytest.raises(InvalidInput):
         span(text)
 
 
-def test_the_thread_that_changed_last(engine: Engine, thread: Thread) -> None:
-    """`last` follows changes, and skips what was forgotten."""
+def test_last_is_the_thread_that_changed_last(engine: Engine, thread: Thread) -> None:
+    """Forgotten threads are skipped."""
     other = engine.create("B")
     assert thread_named(engine, "last").id == other.id
     thread.append("user", "again")
@@ -89,7 +89,7 @@ def test_the_thread_that_changed_last(engine: Engine, thread: Thread) -> None:
     assert thread_named(engine, other.id[:10]).id == other.id
 
 
-def test_an_empty_store_has_no_last_thread(engine: Engine) -> None:
+def test_empty_store_has_no_last_thread(engine: Engine) -> None:
     """The hint says how to begin."""
     with pytest.raises(NotFound) as refusal:
         thread_named(engine, "last")
@@ -97,7 +97,7 @@ def test_an_empty_store_has_no_last_thread(engine: Engine) -> None:
 
 
 def test_deleted_messages_are_named_by_id(engine: Engine, thread: Thread) -> None:
-    """They have no number; `last` is the one that was deleted last and still is."""
+    """They have no number; `last` is the one deleted last that is still deleted."""
     first, second = thread.message(0).id, thread.message(1).id
     thread.delete(first)
     thread.delete(second)
@@ -111,7 +111,7 @@ def test_deleted_messages_are_named_by_id(engine: Engine, thread: Thread) -> Non
         deleted_named(engine, thread, ["last"])
 
 
-def test_events_are_numbers() -> None:
+def test_events_are_named_by_number_or_id() -> None:
     """An event may be given by number or by id."""
     assert [event_number(text) for text in ("12", "#12", "3f2a9c1e.12")] == [12, 12, 12]
     with pytest.raises(InvalidInput):

@@ -127,10 +127,10 @@ CASES = {label: (line, name) for label, line, name in cases()}
 
 
 @pytest.mark.parametrize("label", CASES)
-def test_an_empty_name_is_an_error_and_changes_nothing(
+def test_empty_name_is_an_error_and_changes_nothing(
     label: str, world: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whichever parameter it is, and whether it is empty or blank."""
+    """For every parameter, empty or blank."""
     store, thread = world
     line, _ = CASES[label]
     before = state(store)
@@ -143,10 +143,10 @@ def test_an_empty_name_is_an_error_and_changes_nothing(
 
 
 @pytest.mark.parametrize("option", ["--store", "--actor"])
-def test_an_empty_global_option_is_an_error(
+def test_empty_global_option_is_an_error(
     option: str, world: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--store "$STORE"` with nothing in the variable must not fall back to the usual store."""
+    """`--store "$STORE"` with an empty variable must not use the default store."""
     store, thread = world
     before = state(store)
     assert run([option, "", "delete", thread, "1"]) == 2
@@ -156,10 +156,10 @@ def test_an_empty_global_option_is_an_error(
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_forgetting_a_thread_is_asked_for_by_name(
+def test_forgetting_a_thread_requires_an_explicit_option(
     language: i18n.Language, world: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The old spelling is refused and told both new ones; with `--all` the thread goes."""
+    """The old syntax is refused and names both new ones; with `--all` the thread is forgotten."""
     store, thread = world
     i18n.use(language)
     before = state(store)
@@ -175,10 +175,10 @@ def test_forgetting_a_thread_is_asked_for_by_name(
     i18n.use("en")
 
 
-def test_dropping_all_lessons_and_forbidding_every_value_are_asked_for_by_name(
+def test_dropping_or_forbidding_everything_requires_an_explicit_option(
     world: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`learned $THREAD --reset` and `graph forbid … $VALUE` with nothing in the variable."""
+    """`learned $THREAD --reset` and `graph forbid … $VALUE` with an empty variable."""
     store, thread = world
     before = state(store)
     assert run(["learned", "--reset"]) == 2
@@ -190,8 +190,8 @@ def test_dropping_all_lessons_and_forbidding_every_value_are_asked_for_by_name(
     capsys.readouterr()
 
 
-def test_the_library_takes_nothing_for_everything(world: tuple[Path, str], tmp_path: Path) -> None:
-    """No message, an empty name, an empty value: refused, and the log stays."""
+def test_library_refuses_empty_arguments(world: tuple[Path, str], tmp_path: Path) -> None:
+    """No message, an empty name, an empty value: the log stays as it was."""
     store, name = world
     before = state(store)
     with backscroll.open(store) as engine:

@@ -15,7 +15,7 @@ MIXED = st.text(alphabet="ab 中文，。（「」）é\u0301…😀 -", max_siz
     ("text", "cells"), [("abc", 3), ("中文", 4), ("e\u0301", 1), ("a中b", 4), ("", 0), ("☺\ufe0f", 2)]
 )
 def test_width_counts_cells(text: str, cells: int) -> None:
-    """A Chinese character takes two cells, a combining mark none."""
+    """A Chinese character takes two, a combining mark none."""
     assert width(text) == cells
 
 
@@ -27,8 +27,8 @@ def test_cut_text_fits(text: str, room: int) -> None:
         assert cut(text, room) == text
 
 
-def test_cut_says_that_something_is_missing() -> None:
-    """An ellipsis stands where text was left out, never half a character."""
+def test_cut_text_has_an_ellipsis() -> None:
+    """Never half a character."""
     assert cut("中文字符", 5) == "中文…"
 
 
@@ -40,23 +40,23 @@ def test_wrapped_lines_fit_and_lose_nothing(text: str, room: int) -> None:
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
-def test_words_stay_whole() -> None:
+def test_english_breaks_at_spaces_only() -> None:
     """English breaks at spaces only."""
     assert list(wrap("one two three", 9)) == ["one two", "three"]
 
 
 def test_closing_marks_never_begin_a_line() -> None:
-    """The rules of Chinese typesetting: no comma or full stop at the beginning of a line."""
+    """The rules of Chinese typesetting: no comma or full stop at the start of a line."""
     lines = list(wrap("一二三四五，六七八九十。一二三四", 10))
     assert all(line[0] not in "，。" for line in lines)
 
 
-def test_a_word_longer_than_the_line_is_broken() -> None:
-    """An address without spaces is cut rather than pushed off the screen."""
+def test_word_longer_than_the_line_is_broken() -> None:
+    """An address without spaces is not pushed off the screen."""
     assert list(wrap("x" * 25, 10)) == ["x" * 10, "x" * 10, "x" * 5]
 
 
-def test_indentation_goes_on() -> None:
+def test_wrapped_lines_keep_their_indentation() -> None:
     """A wrapped line of code keeps its indentation."""
     assert list(wrap("    if something and more", 18)) == ["    if something", "    and more"]
 

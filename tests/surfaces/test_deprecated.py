@@ -1,4 +1,4 @@
-"""Old names work for one release, and say what they are called now."""
+"""Old names work for one release, and name their replacement."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     return engine
 
 
-def test_old_python_names(engine: Engine) -> None:
-    """The warning names the new spelling and the line that used the old one; the result is the same."""
+def test_old_python_names_warn(engine: Engine) -> None:
+    """With the new name and the line that used the old one; the result is the same."""
     thread = next(engine.thread(info.id) for info in engine.threads())
     with pytest.warns(DeprecationWarning, match=r"thread\.graph\.flush\(\)") as told:
         thread.window.flush()
@@ -49,7 +49,7 @@ def test_old_python_names(engine: Engine) -> None:
     engine.close()
 
 
-def test_old_arguments_of_mcp(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_old_mcp_arguments_work(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     """`recall(question)` and `search(words)` answer as `query` does; the server's log says so."""
     known = offers(MemoryTools(engine))
     for tool, old in (("recall", "question"), ("search", "words")):
@@ -63,8 +63,8 @@ def test_old_arguments_of_mcp(engine: Engine, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("old", "new"), [("tools last", "operations last"), ("task title last other", "task rename last other")]
 )
-def test_old_commands(old: str, new: str, engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
-    """The result is the same; standard error has a warning, as JSON where the result is JSON."""
+def test_old_commands_warn(old: str, new: str, engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    """The result is the same; the warning goes to standard error, as JSON if the result is JSON."""
     engine.close()
     assert run(new.split()) == 0
     now = capsys.readouterr()

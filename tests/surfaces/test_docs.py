@@ -1,4 +1,4 @@
-"""The page about the command line says what the command line does."""
+"""The page about the command line agrees with the program."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.house import tree
 PAGE = tree.ROOT / "docs" / "cli.md"
 
 
-def test_the_page_is_up_to_date() -> None:
-    """Whoever changes a command or its texts runs docs/generate_cli.py."""
+def test_page_is_up_to_date() -> None:
+    """docs/generate_cli.py writes it."""
     check = [sys.executable, str(tree.ROOT / "docs" / "generate_cli.py"), "--check"]
     done = subprocess.run(
         check, cwd=tree.ROOT, env={"PYTHONPATH": str(tree.ROOT)}, capture_output=True, text=True, check=False
@@ -20,7 +20,7 @@ def test_the_page_is_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_page_has_every_command() -> None:
+def test_page_has_every_command() -> None:
     """Nothing that can be called is missing."""
     text = PAGE.read_text(encoding="utf-8")
     assert [name for name in MODULES if f"\n### {name}\n" not in text] == []

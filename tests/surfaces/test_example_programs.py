@@ -40,7 +40,7 @@ def test_every_example_is_run_by_a_test() -> None:
 
 
 def test_three_wrapped_programs_share_a_memory(tmp_path: Path) -> None:
-    """The second and the third one know what was said to the ones before, though they send only their own words."""
+    """Each knows what was said to the ones before, though it sends only its own messages."""
     example = loaded("wrapped_clients.py")
     with ScriptedServer(example.SCRIPT) as server:
         assert example.main(server.url, tmp_path) == [
@@ -51,8 +51,8 @@ def test_three_wrapped_programs_share_a_memory(tmp_path: Path) -> None:
         ]
 
 
-def test_an_agent_with_tools_of_ones_own(tmp_path: Path) -> None:
-    """A decorated function and a class are called, once in a run and once in an asynchronous stream."""
+def test_agent_runs_custom_tools(tmp_path: Path) -> None:
+    """A decorated function and a class, once in a run and once in an asynchronous stream."""
     example = loaded("own_agent.py")
     with ScriptedServer(example.SCRIPT) as server:
         assert example.main(server.url, tmp_path) == [
@@ -72,7 +72,7 @@ def test_an_agent_with_tools_of_ones_own(tmp_path: Path) -> None:
         ("pydantic_ai_messages", "pydantic_ai.messages", "pydantic-ai"),
     ],
 )
-def test_an_adapter_without_its_framework_names_the_extra(
+def test_adapter_without_its_framework_names_the_extra(
     adapter: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module.partition(".")[0], None)  # as if it were not installed

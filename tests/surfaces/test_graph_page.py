@@ -1,4 +1,4 @@
-"""The graph as a page: one file, only its own script may run, words stay words, and it does what a person asks of it."""
+"""The graph as a page: one file, only its own script may run, text stays text, and it can be used."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def data_of(text: str) -> Any:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_page_is_whole_in_itself(language: Language) -> None:
-    """Nothing is loaded from anywhere, it is well formed, and in the language asked for."""
+def test_page_is_self_contained(language: Language) -> None:
+    """It loads nothing, is well formed, and in the language asked for."""
     text = made(language=language)
     reader = read(text)
     assert not {"link", "iframe", "object", "img", "form", "base"} & set(reader.tags)
@@ -52,8 +52,8 @@ def test_a_page_is_whole_in_itself(language: Language) -> None:
     assert data_of(text)["words"] == section("graph_page", language)
 
 
-def test_only_its_own_script_may_run() -> None:
-    """The policy names the hash of the one script, which is the one in the page, and allows nothing else."""
+def test_only_the_pages_own_script_may_run() -> None:
+    """The policy names the hash of that script and allows nothing else."""
     text = made(HOSTILE)
     (policy,) = [value for _, value in read(text).attributes if value.startswith("default-src")]
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
@@ -64,8 +64,8 @@ def test_only_its_own_script_may_run() -> None:
     assert not [name for name, _ in read(text).attributes if name.startswith("on")]
 
 
-def test_hostile_words_stay_data() -> None:
-    """Markup in names, values, quotes and titles neither ends the data nor becomes a tag; it is all still there."""
+def test_hostile_text_stays_data() -> None:
+    """Markup in names, values, quotes and titles neither ends the data nor becomes a tag; nothing is lost."""
     text = made(HOSTILE, HOSTILE)
     text.encode()
     reader = read(text)
@@ -85,8 +85,8 @@ def test_any_words_give_a_sound_page(words: str) -> None:
     assert read(text).tags.count("script") == 2
 
 
-def test_the_script_never_sets_markup() -> None:
-    """Text from a conversation goes in as text: the ways to make markup of it are not in the script."""
+def test_script_never_sets_markup() -> None:
+    """Text is inserted as text: the script has no call that parses markup."""
     source = SCRIPT.read_text(encoding="utf-8")
     for way in (
         "innerHTML",
@@ -105,13 +105,13 @@ def test_the_script_never_sets_markup() -> None:
     assert len(source.splitlines()) <= 470
 
 
-def test_an_empty_graph_says_so() -> None:
+def test_empty_graph_is_reported() -> None:
     text = page([], [], title="t", number=number, language="en")
     assert "The graph is empty." in text
     assert data_of(text)["nodes"] == []
 
 
-def test_the_same_graph_gives_the_same_page() -> None:
+def test_same_graph_gives_the_same_page() -> None:
     assert made() == made()
 
 
@@ -124,8 +124,8 @@ def run(program: list[str], text: str) -> str:
 
 
 @needs_node
-def test_a_person_can_use_it() -> None:
-    """Choosing shows facts by rank with quotes, relations lead on, search and filters narrow, keys and wheel work."""
+def test_page_can_be_used() -> None:
+    """Selecting shows facts by rank with quotes, relations can be followed, search and filters work."""
     seen = json.loads(run([str(DOM), "mistw"], made()))
     assert seen["all"] == ["Ellie calm", "Mistwood", "艾莉"]
     assert seen["count"] == "3 of 3 nodes"
@@ -155,8 +155,8 @@ def test_a_person_can_use_it() -> None:
 
 
 @needs_node
-def test_hostile_words_are_shown_and_not_obeyed() -> None:
-    """The script runs through with hostile words, and shows them as text in elements of its own choosing."""
+def test_hostile_text_is_shown_as_text() -> None:
+    """The script runs to the end and shows it in its own elements."""
     seen = json.loads(run([str(DOM), "onerror"], made(HOSTILE)))
     assert set(seen["tags"]) <= {"button", "h2", "h3", "p", "ul", "li", "span", "details", "summary", "q"}
     assert "<img src=x onerror=alert(1)>" in seen["panel"]
@@ -164,13 +164,13 @@ def test_hostile_words_are_shown_and_not_obeyed() -> None:
 
 
 @needs_node
-def test_an_empty_page_runs() -> None:
+def test_empty_page_runs() -> None:
     assert json.loads(run([str(DOM)], page([], [], title="t", number=number)))["all"] == []
 
 
 @needs_node
-def test_the_layout_spreads_and_keeps_still() -> None:
-    """Two thousand nodes: all places are finite and apart, linked ones come nearer, and two runs agree."""
+def test_layout_spreads_and_is_stable() -> None:
+    """Two thousand nodes: places are finite and apart, linked ones come nearer, and two runs agree."""
     program = """
 const g = require(process.argv[1]);
 const n = 2000, links = [];
@@ -204,7 +204,7 @@ console.log(JSON.stringify({
     assert seen["found"] == [0]
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_omitted_nodes_are_counted() -> None:
     nodes = [NodeView(f"n{i}", f"n{i}", f"N{i}", "thing") for i in range(2003)]
     text = page(nodes, [Fact("n0", "related_to", object="n1")], title="t", number=number, language="en")
     assert "3 less connected nodes are not shown." in text

@@ -1,4 +1,4 @@
-"""Both languages say everything, and say the same things."""
+"""Both languages are complete and agree."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ def _language() -> Iterator[None]:
     i18n.use("en")
 
 
-def test_the_same_keys_in_both() -> None:
-    """A text that exists in one language only would be an error at run time in the other."""
+def test_both_languages_have_the_same_keys() -> None:
+    """A missing text would be an error at run time."""
     assert sorted(texts("en")) == sorted(texts("zh"))
 
 
-def test_the_same_facts_in_both() -> None:
-    """A translation that forgets a number or a name, or asks for one that nobody gives, is wrong."""
+def test_both_languages_have_the_same_placeholders() -> None:
+    """A translation must not drop a number or a name, or use an unknown one."""
     english, chinese = texts("en"), texts("zh")
     with_holes = {k for k in english if not k.startswith("help.")}
     assert {k for k in with_holes if holes(english[k]) != holes(chinese[k])} == set()
 
 
-def test_chinese_is_chinese() -> None:
-    """Sentences of the English file were translated, not copied."""
+def test_chinese_texts_are_translated() -> None:
+    """Sentences of the English file were not copied."""
     english, chinese = texts("en"), texts("zh")
     copied = [k for k, v in english.items() if " " in v and v == chinese[k] and not k.endswith(".examples")]
     assert copied == []
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_sections_are_parsed_as_the_whole_file_is(language: i18n.Language) -> None:
-    """Cutting a file at its sections and parsing one gives what parsing everything gives."""
+def test_sections_parse_like_the_whole_file(language: i18n.Language) -> None:
+    """Parsing a single section gives what parsing everything gives."""
     assert {name: i18n.section(name, language) for name in whole(language)} == whole(language)
 
 
@@ -101,8 +101,8 @@ BY_NAME += ("slash_", "lore.")
 BY_NAME += ("run_notes.", "run_ends.", "permissions.then_", "permissions.mode_")
 
 
-def test_no_text_is_unused() -> None:
-    """Every key is asked for somewhere, or belongs to a family that is."""
+def test_every_text_is_used() -> None:
+    """Each key is requested somewhere, or belongs to a family that is."""
     modules = [path for path in tree.modules() if "surfaces" in path.parts]
     source = "\n".join(path.read_text(encoding="utf-8") for path in modules)
     spelt = set(re.findall(r"[\"']([a-z_]+\.[a-z0-9_]+)[\"']", source))
@@ -111,13 +111,13 @@ def test_no_text_is_unused() -> None:
 
 
 def test_every_event_has_a_name() -> None:
-    """The log can be read in both languages."""
+    """In both languages."""
     for language in i18n.LANGUAGES:
         assert set(i18n.section("events", language)) == {str(kind) for kind in Kind}
 
 
-def test_every_command_is_in_one_section_and_has_a_home() -> None:
-    """What can be called is listed, and what is listed can be called."""
+def test_every_command_is_in_one_section() -> None:
+    """Commands and the list of sections agree."""
     listed = [name for names in SECTIONS.values() for name in names]
     assert sorted(listed) == sorted(MODULES) == sorted(i18n.section("commands"))
 
@@ -133,8 +133,8 @@ def commands() -> list[click.Command]:
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_every_parameter_is_explained(language: i18n.Language) -> None:
-    """Help says what every option and argument of every command means."""
+def test_every_parameter_has_help(language: i18n.Language) -> None:
+    """Every option and argument of every command."""
     i18n.use(language)
     missing = [
         f"{command.name}.{param.name}"
@@ -146,8 +146,8 @@ def test_every_parameter_is_explained(language: i18n.Language) -> None:
     assert [c.name for c in commands() if not i18n.find(f"help.{c.name}.about")] == []
 
 
-def test_nothing_is_explained_that_does_not_exist() -> None:
-    """A help text of a parameter that was removed goes too."""
+def test_help_texts_belong_to_existing_parameters() -> None:
+    """The text of a removed parameter goes too."""
     known = {c.name: {p.name for p in c.params} | {"about", "examples"} for c in commands()}
     for family in (c for c in commands() if isinstance(c, CommandFamily)):
         known[family.name] |= set(family.commands)
@@ -161,8 +161,8 @@ def test_nothing_is_explained_that_does_not_exist() -> None:
     assert stale == []
 
 
-def test_the_page_of_the_program_lists_the_global_options_there_are() -> None:
-    """The quick page is written without the declarations: it must not drift from them."""
+def test_overview_lists_the_existing_global_options() -> None:
+    """It is written without the declarations and must not drift from them."""
     declared = {param.name for param in program().params}
     assert {key for _, key in (*GLOBAL_ROWS, VERSION_ROW)} - {"help"} == declared
     assert set(GLOBAL) == declared - {"version"}
@@ -180,13 +180,13 @@ def test_the_page_of_the_program_lists_the_global_options_there_are() -> None:
         ("", None),
     ],
 )
-def test_names_of_languages(name: str, language: str | None) -> None:
-    """Locale names and tags are understood, other languages are not guessed at."""
+def test_language_names_are_resolved(name: str, language: str | None) -> None:
+    """Locale names and tags are understood, other languages are not guessed."""
     assert i18n.find_language(name) == language
 
 
-def test_the_locale_is_the_last_resort() -> None:
-    """LC_ALL wins over LC_MESSAGES, which wins over LANG; what we do not speak is English."""
+def test_locale_is_the_last_resort() -> None:
+    """LC_ALL wins over LC_MESSAGES, which wins over LANG; other languages give English."""
     assert i18n.by_locale({"LANG": "zh_CN.UTF-8"}) == "zh"
     assert i18n.by_locale({"LC_ALL": "en_US", "LANG": "zh_CN"}) == "en"
     assert i18n.by_locale({"LC_MESSAGES": "zh_TW", "LANG": "en"}) == "zh"
@@ -194,15 +194,15 @@ def test_the_locale_is_the_last_resort() -> None:
     assert i18n.by_locale({}) == "en"
 
 
-def test_the_language_is_found_anywhere_on_the_line() -> None:
-    """`--lang` counts wherever it stands, except behind `--`, where everything is text."""
+def test_language_option_is_found_anywhere() -> None:
+    """`--lang` counts anywhere except after `--`, where everything is text."""
     assert i18n.asked_for(["show", "x", "--lang", "zh"]) == "zh"
     assert i18n.asked_for(["--lang=zh", "show"]) == "zh"
     assert i18n.asked_for(["append", "--", "--lang", "zh"]) is None
     assert i18n.asked_for(["--lang"]) is None
 
 
-def test_a_missing_text_is_an_error() -> None:
-    """A key that nobody wrote is noticed in tests, not shown to users."""
+def test_missing_text_is_an_error() -> None:
+    """Tests notice a missing key, not users."""
     with pytest.raises(LookupError):
         i18n.t("cli.no_such_text")

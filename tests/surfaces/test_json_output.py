@@ -245,7 +245,7 @@ def printed(line: str, option: str, code: int, capsys: pytest.CaptureFixture[str
 def test_every_command_prints_json(
     option: str, names: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One document with --json, one per line with --jsonl; also where the command is refused."""
+    """One document with --json, one per line with --jsonl; also if the command is refused."""
     lines = [line.strip() for line in LINES.strip().splitlines()]
     assert {called(line) for line in lines} | PROTOCOL | APART >= {" ".join(words) for words, _ in commands()}
     wrong: list[str] = []
@@ -266,9 +266,7 @@ def test_every_command_prints_json(
 
 
 @pytest.mark.parametrize("line", EMPTY)
-def test_an_empty_list_is_one_too(
-    line: str, names: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_empty_list_is_json_too(line: str, names: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     """`[]`, not nothing; as a stream it is nothing."""
     typed = line.format(thread=names["empty"])
     assert printed(typed, "--json", 0, capsys) == []
@@ -277,7 +275,7 @@ def test_an_empty_list_is_one_too(
 
 @pytest.mark.parametrize("option", ["--json", "--jsonl"])
 @pytest.mark.parametrize("words", [words for words, _ in commands() if words[0] != "mcp"], ids=" ".join)
-def test_an_error_is_one_document_on_standard_error(
+def test_error_is_one_document_on_standard_error(
     words: list[str], option: str, names: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Standard output stays empty."""
@@ -288,18 +286,18 @@ def test_an_error_is_one_document_on_standard_error(
     assert json.loads(err)["error"]["kind"] == "usage"
 
 
-def test_one_of_them(capsys: pytest.CaptureFixture[str]) -> None:
-    """--json and --jsonl together are refused, wherever they stand."""
+def test_json_and_jsonl_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever they are on the line."""
     assert run(["--jsonl", "threads", "--json"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert json.loads(err)["error"]["message"] == "--json and --jsonl cannot be used together"
 
 
-def test_a_run_is_one_document(
+def test_run_prints_one_document(
     names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With --json the result with its events, without the pieces of a stream; with --jsonl the stream."""
+    """With --json the result with its events, without stream pieces; with --jsonl the stream."""
     with ScriptedServer(Scenario((Line(text="Good day."),), once=False)) as server:
         config = tmp_path / "config.toml"
         config.write_text(

@@ -1,4 +1,4 @@
-"""The prompt as a page: whole in itself, harmless, the same story as the receipt, in both languages."""
+"""The prompt as a page: self-contained, harmless, the same facts as the receipt, in both languages."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _language() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_a_page_is_whole_in_itself(language: i18n.Language) -> None:
-    """No script, no address to load from, well formed, in the language in use."""
+def test_page_is_self_contained(language: i18n.Language) -> None:
+    """No script, loads nothing, well formed, in the current language."""
     i18n.use(language)
     text = page(prompt(), "Tides")
     reader = read(text)
@@ -73,8 +73,8 @@ def test_a_page_is_whole_in_itself(language: i18n.Language) -> None:
     assert reader.shown["h1"] == ["Prompt of Tides" if language == "en" else "“Tides”的提示"]
 
 
-def test_hostile_words_stay_words() -> None:
-    """Markup in a title or in a message is shown as text, whole, and nothing of it becomes a tag."""
+def test_hostile_text_stays_text() -> None:
+    """Markup in a title or a message is shown whole, and none of it becomes a tag."""
     reader = read(page(prompt(HOSTILE), HOSTILE))
     assert not {"script", "img"} & set(reader.tags)
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
@@ -91,16 +91,16 @@ def test_any_words_give_a_sound_page(words: str, title: str) -> None:
     assert len(read(text).shown["pre"]) == 4
 
 
-def test_odd_characters_are_shown_and_not_obeyed() -> None:
-    """Lone surrogates, control characters and overrides of direction become signs."""
+def test_odd_characters_are_replaced() -> None:
+    """Lone surrogates, control characters and direction overrides become signs."""
     text = page(prompt("a\ud800b\x00c\u202ed\x1b"), "t\ud800")
     text.encode()
     assert "<U+D800>" in read(text).shown["pre"][0]
     assert not {"\x00", "\u202e", "\x1b"} & set(text)
 
 
-def test_the_page_tells_what_the_receipt_tells() -> None:
-    """Every section with its tokens, every message with resolution, handle and reason, the sentences, the warnings."""
+def test_page_shows_the_whole_receipt() -> None:
+    """Every section with its tokens, every message with resolution, handle and reason, the warnings."""
     made = prompt(
         "hello",
         money=MONEY,
@@ -120,7 +120,7 @@ def test_the_page_tells_what_the_receipt_tells() -> None:
         assert words in said
 
 
-def test_the_bar_is_in_proportion() -> None:
+def test_bar_is_in_proportion() -> None:
     """The widths are the shares of the budget."""
     made = prompt(budget=4000)
     widths = [float(w) for w in re.findall(r"width:([0-9.]+)%", page(made, "t"))]
@@ -128,10 +128,10 @@ def test_the_bar_is_in_proportion() -> None:
 
 
 def test_long_results_are_whole() -> None:
-    """The page has what is sent, not an excerpt of it."""
+    """The page has what is sent, not an excerpt."""
     words = "\n".join(f"line {n}" for n in range(3000))
     assert words in read(page(prompt(words), "t")).shown["pre"][1]
 
 
-def test_the_same_prompt_gives_the_same_page() -> None:
+def test_same_prompt_gives_the_same_page() -> None:
     assert page(prompt("你好"), "t") == page(prompt("你好"), "t")

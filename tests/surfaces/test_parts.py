@@ -9,8 +9,8 @@ from backscroll.surfaces.words.parts import fold_part, unfold_part
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 
-def test_a_call_shows_its_telling_argument() -> None:
-    """The command, the pattern or the file says what a call is about; failing that, all arguments."""
+def test_call_shows_its_main_argument() -> None:
+    """The command, the pattern or the file; otherwise all arguments."""
     assert (
         fold_part(ToolCall("1", "Bash", {"description": "list", "command": "ls -l"}), 80) == "→ Bash  ls -l"
     )
@@ -20,20 +20,20 @@ def test_a_call_shows_its_telling_argument() -> None:
     assert fold_part(ToolCall("1", "odd", "{not json"), 80) == "→ odd  {not json"
 
 
-def test_a_result_shows_its_first_line_and_how_much_more() -> None:
-    """The number of lines that are folded away is never cut off."""
+def test_result_shows_its_first_line_and_the_number_of_others() -> None:
+    """That number is never cut off."""
     text = "x" * 200 + "\n" + "more\n" * 36
     line = fold_part(ToolResult("1", (Text(text),), name="Read"), 60)
     assert width(line) <= 60
     assert line.endswith("(+36 lines)")
 
 
-def test_a_result_finds_the_name_of_its_call() -> None:
+def test_result_finds_the_name_of_its_call() -> None:
     """Many wires name only the id of the call."""
     assert fold_part(ToolResult("c7", (Text("ok"),)), 80, {"c7": "Grep"}) == "← Grep  ok"
 
 
-def test_a_failure_is_visible() -> None:
+def test_failed_result_is_marked() -> None:
     """An error does not look like an answer."""
     assert "failed" in fold_part(ToolResult("1", (Text("no"),), is_error=True, name="Bash"), 80)
 
@@ -51,7 +51,7 @@ def test_a_failure_is_visible() -> None:
     ],
 )
 def test_every_part_fits_on_a_line(part: Part) -> None:
-    """Nothing is too long, and nothing is nothing."""
+    """None is too long, and none is empty."""
     line = fold_part(part, 60)
     assert line
     assert width(line) <= 60
@@ -63,8 +63,8 @@ def test_empty_thinking_is_not_shown() -> None:
     assert fold_part(Reasoning("", "signature"), 80) == ""
 
 
-def test_in_full_everything_is_there() -> None:
-    """`--full` leaves out nothing that was said."""
+def test_full_output_contains_everything() -> None:
+    """`--full` leaves nothing out."""
     call = list(unfold_part(ToolCall("c1", "Edit", {"old": "a\nb", "new": "c"})))
     assert call[0] == "→ Edit  c1"
     assert any('"old": "a\\nb"' in line for line in call)
@@ -76,6 +76,6 @@ def test_in_full_everything_is_there() -> None:
 @pytest.mark.parametrize(
     "part", [ToolCall("\x1b[2J", "\x1b]0;x\x07", {"command": "\x1b[31m"}), Opaque("\x1b", "\x1b", "\x1b")]
 )
-def test_no_part_reaches_the_terminal_raw(part: Part) -> None:
-    """Names, ids and arguments are as untrusted as words."""
+def test_parts_are_escaped_for_the_terminal(part: Part) -> None:
+    """Names, ids and arguments are as untrusted as text."""
     assert "\x1b" not in fold_part(part, 80) + "".join(unfold_part(part))

@@ -1,4 +1,4 @@
-"""Nothing in a conversation can command the terminal."""
+"""No text of a conversation can control the terminal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from backscroll.surfaces.screen.plain import one_line, safe, safe_json
     "attack",
     ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "a\rb", "\x08\x08", "\x7f", "\u202eevil", "\x00", "\u2028"],
 )
-def test_control_characters_are_shown_not_obeyed(attack: str) -> None:
-    """Escape sequences, carriage returns and overrides of direction become visible signs."""
+def test_control_characters_become_visible(attack: str) -> None:
+    """Escape sequences, carriage returns and direction overrides become signs."""
     shown = safe(attack)
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert shown != ""
@@ -30,14 +30,14 @@ def test_safe_text_is_printable(text: str) -> None:
     assert not any(0x7F <= ord(c) <= 0x9F or 0xD800 <= ord(c) <= 0xDFFF for c in shown)
 
 
-def test_ordinary_text_is_left_alone() -> None:
-    """Letters of every script, emoji and line breaks stay as they are."""
+def test_ordinary_text_is_unchanged() -> None:
+    """Letters of every script, emoji and line breaks."""
     text = "Grüße, 世界！\nשלום 👩‍👩‍👧 e\u0301"
     assert safe(text) == text
 
 
-def test_one_line_has_no_breaks() -> None:
-    """Table cells and headers are one line whatever was in them."""
+def test_one_line_removes_breaks() -> None:
+    """Table cells and headers are one line, whatever the text."""
     assert one_line(" a\n\tb  c\r\n") == "a b c"
 
 

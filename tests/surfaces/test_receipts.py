@@ -1,4 +1,4 @@
-"""What a receipt says, in both languages."""
+"""Texts of a receipt, in both languages."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _name(node: ast.expr) -> str:
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_every_reason_has_words(language: i18n.Language) -> None:
-    """What the engine writes on a receipt is never shown as it stands in the code."""
+def test_every_reason_has_a_text(language: i18n.Language) -> None:
+    """The engine's code for a reason is never shown as it is."""
     i18n.use(language)
     assert len(reasons()) > 10
     assert [r for r in sorted(reasons()) if i18n.find(f"reasons.{'_'.join(_words(r))}") is None] == []
@@ -63,7 +63,7 @@ def test_every_section_and_level_has_a_name(language: i18n.Language) -> None:
         assert i18n.find(f"context.because_{reason}")
 
 
-def test_a_reason_with_a_number_is_counted() -> None:
+def test_reasons_with_a_number_have_plurals() -> None:
     assert receipts.reason_words("1 details recalled") == "1 detail recalled"
     assert receipts.reason_words("3 details recalled") == "3 details recalled"
     i18n.use("zh")
@@ -72,20 +72,20 @@ def test_a_reason_with_a_number_is_counted() -> None:
 
 
 def test_shares_add_up_to_the_total() -> None:
-    """What belongs to no message stands before the room for the answer."""
+    """What belongs to no message comes before the reserve for the answer."""
     made = receipt([item(tokens=100)], tokens=140, tools=5)
     assert receipts.shares(made) == {"tools": 5, "recent": 100, "around": 40, "reserve": 250}
     assert sum(receipts.shares(made).values()) == made.total
 
 
-def test_a_share_that_is_there_is_not_nothing() -> None:
+def test_small_share_is_not_zero() -> None:
     assert receipts.share(1, 100_000) == "<0.1%"
     assert receipts.share(0, 100_000) == "0.0%"
     assert receipts.share(1, 0) == "100.0%"
 
 
-def test_money_with_a_cold_cache_is_said_once() -> None:
-    """Two prices only where the cache makes a difference."""
+def test_cold_cache_price_is_given_once() -> None:
+    """Two prices only if the cache makes a difference."""
     cold = list(receipts.facts(receipt([item()], money=MONEY)))
     warm = list(receipts.facts(receipt([item()], money=MONEY, cached=10)))
     assert "to send: $0.0050" in cold
@@ -93,13 +93,13 @@ def test_money_with_a_cold_cache_is_said_once() -> None:
     assert not any("to send" in line for line in receipts.facts(receipt([item()])))
 
 
-def test_rules_are_named_with_what_they_say() -> None:
-    """Nobody has to know the ids of rules by heart; one that is no longer known keeps its id."""
+def test_rules_are_shown_with_their_text() -> None:
+    """Not by id alone; one that is no longer known keeps its id."""
     line = list(receipts.facts(receipt([item()], repairs=("V1", "X9"))))[-1]
     assert line == "repaired for the wire: V1 every call has exactly one result; X9"
 
 
-def test_a_compaction_is_told_with_its_reason() -> None:
+def test_compaction_is_shown_with_its_reason() -> None:
     made = receipt([item()], compaction={"reason": "pays", "before": 12_345, "after": 678})
     assert "compaction (it pays off): 12,345 → 678 tokens" in list(receipts.facts(made))
 
@@ -107,5 +107,5 @@ def test_a_compaction_is_told_with_its_reason() -> None:
 @pytest.mark.parametrize(
     ("nano", "text"), [(0, "$0.0000"), (7_900_000, "$0.0079"), (1_234_567_890_000, "$1,234.57")]
 )
-def test_dollars(nano: int, text: str) -> None:
+def test_dollars_are_formatted(nano: int, text: str) -> None:
     assert receipts.dollars(nano) == text

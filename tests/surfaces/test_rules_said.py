@@ -1,4 +1,4 @@
-"""The rules of the wires are explained in Chinese too."""
+"""The rules of the wires have Chinese texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _in_chinese() -> Iterator[None]:
 
 
 def test_every_rule_is_translated() -> None:
-    """Title, explanation and hint of each; they stand in a table, where the search for sentences does not look."""
+    """Title, explanation and hint; they are in a table, which the search for sentences does not read."""
     missing = [
         (rule.id, text)
         for rule in rules().values()

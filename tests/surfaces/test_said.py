@@ -1,4 +1,4 @@
-"""What the rooms say in English is said in Chinese to those who read Chinese."""
+"""Messages of the rooms are shown in Chinese to Chinese readers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def filled(template: str) -> str:
 
 
 def test_every_sentence_of_the_package_is_translated() -> None:
-    """Errors, hints, problems, flaws and notes of every room; what is listed here belongs into zh.toml, section said."""
+    """Errors, hints, problems, flaws and notes; what this lists belongs in zh.toml, section said."""
     missing = [
         f"{s.place}  {s.template.replace('{}', '{…}')}"
         for s in sentences()
@@ -35,19 +35,19 @@ def test_every_sentence_of_the_package_is_translated() -> None:
     assert missing == []
 
 
-def test_no_fact_is_lost_in_translation() -> None:
+def test_translations_keep_every_placeholder() -> None:
     """Every hole of a template is filled in the translation too."""
     for template, text in i18n.section("said", "zh").items():
         wanted = {n for _, n, _, _ in string.Formatter().parse(template) if n and n.isalpha() and len(n) == 1}
         assert {n for _, n, _, _ in string.Formatter().parse(text) if n and len(n) == 1} == wanted, template
 
 
-def test_facts_are_put_in() -> None:
-    """The words of the message go into the translation."""
+def test_values_are_inserted_into_the_translation() -> None:
+    """The translation contains the values of the message."""
     assert say("3f matches several threads: 3f2a, 3f9c") == "有几个对话都以 3f 开头：3f2a, 3f9c"
 
 
-def test_facts_that_are_sentences_are_translated_too() -> None:
+def test_values_that_are_sentences_are_translated_too() -> None:
     """A reason inside a message is recognised."""
     assert (
         say("chat.bin is not in a supported format: a binary file")
@@ -56,27 +56,27 @@ def test_facts_that_are_sentences_are_translated_too() -> None:
     assert say("the disk is full: notes.db") == "磁盘已满：notes.db"
 
 
-def test_a_message_with_its_hint() -> None:
-    """An error that was turned into text as a whole is recognised too."""
+def test_message_with_its_hint_is_translated() -> None:
+    """An error turned into text as a whole is recognised too."""
     assert say("the disk is full (check the path)") == "磁盘已满（请检查路径）"
 
 
-def test_unknown_messages_are_shown_as_they_are() -> None:
-    """A message without a template is better in English than not at all."""
+def test_unknown_messages_are_shown_unchanged() -> None:
+    """English is better than nothing."""
     assert say("the moon is made of cheese") == "the moon is made of cheese"
 
 
-def test_english_stays_english() -> None:
+def test_english_is_not_translated() -> None:
     """Nothing is looked up for those who read English."""
     i18n.use("en")
     assert say("the disk is full") == "the disk is full"
 
 
-def test_the_more_telling_template_wins() -> None:
+def test_longest_template_wins() -> None:
     """A short template does not swallow what a longer one fits."""
     assert say("message 3f2a9c1e.4 has no alternative 7") == "消息 3f2a9c1e.4 没有备选 7"
 
 
-def test_words_of_a_user_are_not_translated() -> None:
-    """A file called like one of our shorter phrases keeps its name."""
+def test_user_text_is_not_translated() -> None:
+    """A file named like one of our phrases keeps its name."""
     assert say("no such file or folder: message 5") == "没有这个文件或文件夹：message 5"

@@ -17,8 +17,8 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return Screen()
 
 
-def test_the_soft_column_gives_way(narrow: Screen) -> None:
-    """A long title is cut so that the line fits; the other columns stay whole."""
+def test_flexible_column_is_cut(narrow: Screen) -> None:
+    """A long title is shortened so that the line fits; the other columns stay whole."""
     lines = list(
         table(narrow, COLUMNS, [("3f2a9c1e", "a very long title " * 5, "12"), ("77c01234", "b", "3")])
     )
@@ -28,20 +28,20 @@ def test_the_soft_column_gives_way(narrow: Screen) -> None:
     assert "…" in lines[1]
 
 
-def test_chinese_and_english_line_up(narrow: Screen) -> None:
-    """The last column begins in the same cell in every row."""
+def test_chinese_and_english_columns_line_up(narrow: Screen) -> None:
+    """The last column starts in the same cell in every row."""
     lines = list(table(narrow, COLUMNS, [("1", "中文标题", "5"), ("2", "title", "6")]))
     assert {width(line) for line in lines[1:]} == {width(lines[1])}
 
 
-def test_columns_without_content_are_left_out(narrow: Screen) -> None:
-    """A column that is empty in every row takes no room, header included."""
+def test_empty_columns_are_left_out(narrow: Screen) -> None:
+    """Header included."""
     lines = list(table(narrow, COLUMNS, [("1", "", "5")]))
     assert "title" not in lines[0]
 
 
-def test_a_pipe_gets_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a terminal nothing is cut, so that grep finds it."""
+def test_nothing_is_cut_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that grep finds it."""
     monkeypatch.delenv("COLUMNS", raising=False)
     long = "word " * 100
     assert long.strip() in list(table(Screen(), COLUMNS, [("1", long, "2")]))[1]

@@ -1,4 +1,4 @@
-"""Putting a result before somebody who sits at the terminal."""
+"""Asking for a verdict at a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backscroll.surfaces.screen.screen import Screen
 
 
 @pytest.mark.parametrize(("yes", "state"), [(True, "completed"), (False, "incomplete")])
-def test_the_answer_is_the_verdict(
+def test_answer_is_the_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], yes: bool, state: str
 ) -> None:
     """The result is shown; yes completes the task, no asks for the reason and sends it back."""

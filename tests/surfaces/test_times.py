@@ -1,4 +1,4 @@
-"""Times as people type them."""
+"""Times as typed by users."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ def moment(text: str, *, end: bool = False) -> datetime:
         ("5 m", timedelta(minutes=5)),
     ],
 )
-def test_ages(text: str, ago: timedelta) -> None:
+def test_ages_count_back_from_now(text: str, ago: timedelta) -> None:
     """An age counts back from now."""
     assert moment(text) == NOW - ago
 
 
-def test_a_date_means_its_beginning_or_its_end() -> None:
-    """`--until 2026-11-01` includes that whole day, in the zone of the user."""
+def test_date_means_its_start_or_its_end() -> None:
+    """`--until 2026-11-01` includes that whole day, in the user's time zone."""
     assert moment("2026-11-01") == datetime(2026, 11, 1).astimezone()
     assert moment("2026-11-01", end=True) == datetime(2026, 11, 1, 23, 59, 59, 999999).astimezone()
 
 
-def test_a_time_keeps_its_zone() -> None:
-    """A time with a zone is taken as it is, one without as local."""
+def test_time_keeps_its_zone() -> None:
+    """A time without one is local."""
     assert moment("2026-11-15T09:30:00+08:00").utcoffset() == timedelta(hours=8)
     assert moment("2026-11-15T09:30") == datetime(2026, 11, 15, 9, 30).astimezone()
     assert moment("2026-11-15t09:30z") == datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
 
-def test_words_in_both_languages() -> None:
-    """Today and yesterday are understood in the language in use, and in English always."""
+def test_relative_words_work_in_both_languages() -> None:
+    """Today and yesterday are understood in the current language, and always in English."""
     assert moment("yesterday").date() == NOW.date() - timedelta(days=1)
     i18n.use("zh")
     try:
@@ -57,20 +57,20 @@ def test_words_in_both_languages() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "123456w", "3y", "昨", "12:30"])
-def test_nonsense_is_refused_with_a_hint(text: str) -> None:
-    """What is no time is said to be none, with examples."""
+def test_invalid_time_is_refused_with_a_hint(text: str) -> None:
+    """With examples."""
     with pytest.raises(InvalidInput) as refusal:
         parse_time(text, now=NOW)
     assert "2026-11-15" in refusal.value.hint
 
 
-def test_nothing_is_nothing() -> None:
+def test_missing_time_stays_missing() -> None:
     """No time given, no time wanted."""
     assert parse_time(None) is None
 
 
 def test_stored_times_are_shown_locally() -> None:
-    """People read their own clock; what cannot be read is shown as it is."""
+    """Unreadable ones are shown as they are."""
     local = datetime(2025, 1, 2, 3, 4, tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
     assert format_time("2025-01-02T03:04:00Z") == local
     assert format_time("2025-01-02T03:04:00Z", short=True) == local
@@ -78,7 +78,7 @@ def test_stored_times_are_shown_locally() -> None:
     assert format_time("once upon a time") == "once upon a time"
 
 
-def test_the_year_is_left_out_only_where_it_is_this_one() -> None:
+def test_current_year_is_left_out() -> None:
     """Short times are unmistakable."""
     now = datetime.now().astimezone()
     assert format_time(now.isoformat(), short=True) == now.strftime("%m-%d %H:%M")

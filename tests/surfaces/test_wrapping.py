@@ -1,4 +1,4 @@
-"""Two lines make an existing program remember: real SDKs against a scripted service over HTTP."""
+"""Wrapped clients: two lines give an existing program a memory; real SDKs, a scripted service over HTTP."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def told(thread: Thread) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in thread.messages()]
 
 
-def test_a_chat_program_remembers_and_nothing_twice(thread: Thread) -> None:
-    """The program appends the SDK's own message object to its list and sends it all again: three turns, each message once."""
+def test_chat_program_is_recorded_once(thread: Thread) -> None:
+    """It appends the SDK's message object to its list and sends it all again: three turns, no duplicates."""
     with serving("one", "two", "three") as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         messages: list[Any] = [{"role": "system", "content": "be brief"}]
@@ -79,7 +79,7 @@ def test_streams_are_recorded_when_they_end(thread: Thread) -> None:
         assert not next(iter(calls(thread.engine))).estimated
 
 
-def test_a_stream_that_is_left_keeps_what_came(thread: Thread) -> None:
+def test_abandoned_stream_keeps_what_came(thread: Thread) -> None:
     with serving(Line(text="word " * 50, chunk=5, times=1)) as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         asked: Any = [{"role": "user", "content": "go"}]
@@ -92,8 +92,8 @@ def test_a_stream_that_is_left_keeps_what_came(thread: Thread) -> None:
         assert 0 < len(last.text) < 250
 
 
-def test_tools_go_round(thread: Thread) -> None:
-    """A call, its result, an answer: recorded as such, and the prompt made of them is valid on every wire."""
+def test_tool_calls_are_recorded(thread: Thread) -> None:
+    """A call, its result, an answer: the prompt made of them is valid on every wire."""
     tools: Any = [
         {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
     ]
@@ -113,8 +113,8 @@ def test_tools_go_round(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("assemble", [False, True])
-def test_tools_go_round_on_the_other_wires(thread: Thread, assemble: bool) -> None:
-    """Two calls at once with their reasoning, on Responses and on Anthropic's wire: once in the thread, and valid when sent again."""
+def test_tool_calls_are_recorded_on_the_other_wires(thread: Thread, assemble: bool) -> None:
+    """Two calls with their reasoning, on Responses and Anthropic: once in the thread, valid when resent."""
     look = ScriptedCall("look", {"at": "x"})
     asking = Line(calls=(look, look), reasoning="hm", times=1)
     with (
@@ -152,7 +152,7 @@ def test_tools_go_round_on_the_other_wires(thread: Thread, assemble: bool) -> No
         assert server.flaws == []
 
 
-def test_an_answer_made_again_is_an_alternative(thread: Thread) -> None:
+def test_regenerated_answer_is_an_alternative(thread: Thread) -> None:
     with serving("first", "second") as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         asked: Any = [{"role": "user", "content": "go"}]
@@ -169,10 +169,10 @@ def test_an_answer_made_again_is_an_alternative(thread: Thread) -> None:
 @pytest.mark.parametrize(
     "first", ["first", Line(calls=(ScriptedCall("look", {"at": "x"}),), reasoning="hm", times=1)]
 )
-def test_an_answer_asked_for_again_is_not_in_the_prompt(
+def test_regenerated_answer_is_not_in_the_prompt(
     thread: Thread, first: str | Line, second: str | Line
 ) -> None:
-    """With calls or without: the model gets the very same request, and nobody asks it to go on with what it said."""
+    """With calls or without: the model gets the very same request."""
     with serving(first, second, "third") as server, anthropic(server) as plain:
         claude = backscroll.wrap(plain, thread=thread, assemble=True, budget=9_000, strict=True)
         asked: Any = [{"role": "user", "content": "what is there?"}]
@@ -194,7 +194,7 @@ def test_an_answer_asked_for_again_is_not_in_the_prompt(
         assert "first" not in sent
 
 
-def test_responses_whole_streamed_and_going_on(thread: Thread) -> None:
+def test_responses_calls_are_recorded(thread: Thread) -> None:
     with (
         serving("one", Line(text="two, streamed", chunk=4, times=1), "three") as server,
         openai(server) as plain,
@@ -217,7 +217,7 @@ def test_responses_whole_streamed_and_going_on(thread: Thread) -> None:
         ]  # fmt: skip
 
 
-def test_anthropic_whole_and_streamed(thread: Thread) -> None:
+def test_anthropic_calls_are_recorded(thread: Thread) -> None:
     with (
         serving("one", Line(text="two, streamed", chunk=4, times=1), "three") as server,
         anthropic(server) as plain,
@@ -242,8 +242,8 @@ def test_anthropic_whole_and_streamed(thread: Thread) -> None:
         assert len(list(calls(thread.engine))) == 3
 
 
-def test_managed_streams_of_chat_and_beta_calls(thread: Thread) -> None:
-    """The `stream()` of chat, and the same calls under `beta`, are recorded as the others are."""
+def test_managed_streams_and_beta_calls_are_recorded(thread: Thread) -> None:
+    """The `stream()` of chat, and the same calls under `beta`."""
     with (
         serving(
             Line(text="one, streamed", chunk=3, times=1), "two", Line(text="three", chunk=2, times=1)
@@ -271,7 +271,7 @@ def test_managed_streams_of_chat_and_beta_calls(thread: Thread) -> None:
         assert len(list(calls(thread.engine))) == 3
 
 
-def test_asynchronous_clients(thread: Thread) -> None:
+def test_asynchronous_clients_are_recorded(thread: Thread) -> None:
     async def work(server: ScriptedServer) -> None:
         async with AsyncOpenAI(base_url=server.url, api_key="k", max_retries=0) as plain:
             client = backscroll.wrap(plain, thread=thread)
@@ -298,8 +298,8 @@ def test_asynchronous_clients(thread: Thread) -> None:
     assert len(told(thread)) == 6
 
 
-def test_an_endless_list_stays_within_its_budget(thread: Thread) -> None:
-    """With `assemble` the service gets a prompt within the budget, whatever the program's list has grown to."""
+def test_endless_list_stays_within_its_budget(thread: Thread) -> None:
+    """With `assemble`, however long the program's list has become."""
     with serving(Line(text="ok")) as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread, assemble=True, budget=6_000)
         messages: list[Any] = [{"role": "system", "content": "You are a gardener."}]
@@ -322,9 +322,11 @@ LOOKS: Any = {"name": "look", "input_schema": {"type": "object", "properties": {
 
 
 @pytest.mark.parametrize("offered", [[LOOKS], [LOOKS, OPENS]])
-def test_handles_are_sent_only_to_a_model_that_can_open_them(thread: Thread, offered: list[Any]) -> None:
-    """A long program with tools and thinking, condensed again and again: the strict service refuses nothing, and where nobody
-    answers a call of expand, nothing in any prompt asks for one."""
+def test_handles_are_sent_only_to_a_model_that_can_expand_them(thread: Thread, offered: list[Any]) -> None:
+    """A long program with tools and thinking, condensed repeatedly: a strict service refuses nothing.
+
+    If the model cannot call expand, no prompt tells it to.
+    """
     asking = Line(calls=(ScriptedCall("look", {"at": "x"}),), reasoning="hm", role="user")
     with serving(asking, Line(text="done", role="tool")) as server, anthropic(server) as plain:
         claude = backscroll.wrap(plain, thread=thread, assemble=True, budget=6_000, strict=True)
@@ -354,8 +356,8 @@ def test_handles_are_sent_only_to_a_model_that_can_open_them(thread: Thread, off
         assert not any("expand" in each for each in sent)
 
 
-def test_a_short_conversation_is_sent_as_it_is(thread: Thread) -> None:
-    """Three messages with a tool call: no list of operations, no handle, nothing but what was said."""
+def test_short_conversation_is_sent_unchanged(thread: Thread) -> None:
+    """Three messages with a tool call: no list of operations, no handle."""
     look = Line(calls=(ScriptedCall("look", {"at": "x"}),), times=1)
     tools: Any = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
     with serving(look, "a tree") as server, openai(server) as plain:
@@ -370,7 +372,7 @@ def test_a_short_conversation_is_sent_as_it_is(thread: Thread) -> None:
         assert "operations" not in server.asked[-1].everything
 
 
-def test_errors_of_the_service_are_the_programs_own(thread: Thread) -> None:
+def test_service_errors_reach_the_program(thread: Thread) -> None:
     with serving(Line(fault=Fault(500, "broken"), times=1)) as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         with pytest.raises(APIStatusError):
@@ -379,7 +381,7 @@ def test_errors_of_the_service_are_the_programs_own(thread: Thread) -> None:
         assert told(thread) == [("user", "go")]
 
 
-def test_a_fault_of_ours_does_not_break_the_program(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_does_not_break_the_program(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
@@ -395,7 +397,7 @@ def test_a_fault_of_ours_does_not_break_the_program(thread: Thread, monkeypatch:
             strict.chat.completions.create(model="gpt-4o", messages=asked)
 
 
-def test_a_thread_by_its_title(tmp_path: Path) -> None:
+def test_thread_can_be_given_by_title(tmp_path: Path) -> None:
     store = tmp_path / "t.db"
     with serving("one", "two") as server:
         for n in range(2):
@@ -407,6 +409,6 @@ def test_a_thread_by_its_title(tmp_path: Path) -> None:
         assert [i.title for i in engine.threads()] == ["my program"]
 
 
-def test_what_cannot_be_wrapped_is_refused(thread: Thread) -> None:
+def test_unknown_object_cannot_be_wrapped(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="cannot wrap"):
         backscroll.wrap(object(), thread=thread)

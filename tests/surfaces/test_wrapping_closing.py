@@ -1,4 +1,4 @@
-"""What closing a wrapped client closes: its own store, and the client with the last wrapper around it."""
+"""Closing a wrapped client closes its own store, and the client with its last wrapper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_stores() -> int:
     return len(opening._open)
 
 
-def test_two_wrappers_around_one_client_are_closed_independently(plain: OpenAI, tmp_path: Path) -> None:
+def test_two_wrappers_of_one_client_close_independently(plain: OpenAI, tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db") as store:
         one, other = store.create("one"), store.create("other")
         first, second = backscroll.wrap(plain, one), backscroll.wrap(plain, other)
@@ -52,7 +52,7 @@ def test_two_wrappers_around_one_client_are_closed_independently(plain: OpenAI, 
         assert second.is_closed()
 
 
-def test_a_wrapper_that_was_lost_keeps_nothing_open(plain: OpenAI, tmp_path: Path) -> None:
+def test_lost_wrapper_keeps_nothing_open(plain: OpenAI, tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db") as store:
         lost, kept = (backscroll.wrap(plain, store.create()) for _ in range(2))
         del lost
@@ -61,7 +61,7 @@ def test_a_wrapper_that_was_lost_keeps_nothing_open(plain: OpenAI, tmp_path: Pat
         assert plain.is_closed()
 
 
-def test_a_copy_belongs_to_its_wrapper(plain: OpenAI, tmp_path: Path) -> None:
+def test_copied_client_belongs_to_its_wrapper(plain: OpenAI, tmp_path: Path) -> None:
     client = backscroll.wrap(plain, "Trees", store=tmp_path / "s.db")
     with client.with_options(timeout=5) as copy:
         copy.chat.completions.create(**ASK)
@@ -77,7 +77,7 @@ def test_a_copy_belongs_to_its_wrapper(plain: OpenAI, tmp_path: Path) -> None:
     assert plain.is_closed()
 
 
-def test_only_a_store_that_was_opened_for_the_wrapper_is_closed(plain: OpenAI, tmp_path: Path) -> None:
+def test_only_a_store_opened_for_the_wrapper_is_closed(plain: OpenAI, tmp_path: Path) -> None:
     before = open_stores()
     with backscroll.open(tmp_path / "s.db") as store:
         named = backscroll.wrap(plain, "Trees", store=store)
@@ -92,14 +92,14 @@ def test_only_a_store_that_was_opened_for_the_wrapper_is_closed(plain: OpenAI, t
     assert open_stores() == before
 
 
-def test_a_store_is_not_left_open_where_there_is_no_wrapper(plain: OpenAI, tmp_path: Path) -> None:
+def test_failed_wrap_leaves_no_store_open(plain: OpenAI, tmp_path: Path) -> None:
     before = open_stores()
     with pytest.raises(InvalidInput, match="user"):
         backscroll.wrap(plain, "Trees", store=tmp_path / "s.db", user=6)  # type: ignore[arg-type]
     assert open_stores() == before
 
 
-def test_clients_of_the_other_vendor_follow_the_same_rules(server: ScriptedServer, tmp_path: Path) -> None:
+def test_anthropic_clients_follow_the_same_rules(server: ScriptedServer, tmp_path: Path) -> None:
     url = server.url.removesuffix("/v1")
     with backscroll.open(tmp_path / "s.db") as store, Anthropic(base_url=url, api_key="none") as plain:
         first, second = (backscroll.wrap(plain, store.create()) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Raw responses of wrapped clients: heard in whichever way the program reads them; what is not heard is warned of, once."""
+"""Raw responses of wrapped clients are recorded however they are read; unrecorded calls warn once."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def spent_exactly(thread: Thread, number: int = 1) -> None:
     assert all(c.input > 0 and c.output > 0 and not c.estimated for c in charges)
 
 
-def test_a_whole_raw_response_of_each_wire(thread: Thread) -> None:
-    """The program gets headers and body as it came; the thread gets the answer and its price."""
+def test_raw_responses_are_recorded_on_each_wire(thread: Thread) -> None:
+    """The program gets headers and body unchanged; the thread gets the answer and its price."""
     with serving() as server, openai(server) as plain, anthropic(server) as other:
         client = backscroll.wrap(plain, thread=thread)
         raw = client.chat.completions.with_raw_response.create(model="gpt-4o", messages=_ASKED)
@@ -70,8 +70,8 @@ def test_a_whole_raw_response_of_each_wire(thread: Thread) -> None:
         spent_exactly(thread, 3)
 
 
-def test_raw_may_stand_anywhere_on_the_way(thread: Thread) -> None:
-    """At the client, at what hangs on it, or at the call itself."""
+def test_raw_access_works_at_any_level(thread: Thread) -> None:
+    """At the client, at a resource, or at the call itself."""
     with serving() as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         client.with_raw_response.chat.completions.create(model="gpt-4o", messages=_ASKED)
@@ -82,8 +82,8 @@ def test_raw_may_stand_anywhere_on_the_way(thread: Thread) -> None:
         assert told(thread)[-1] == ("assistant", "a raw answer")
 
 
-def test_a_raw_response_that_streams(thread: Thread) -> None:
-    """The events are the program's, and the answer is recorded when they are read."""
+def test_streamed_raw_response_is_recorded(thread: Thread) -> None:
+    """The program gets the events, and the answer is recorded when they are read."""
     with serving() as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         raw = client.chat.completions.with_raw_response.create(
@@ -106,8 +106,8 @@ _WAYS: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("way", _WAYS)
-def test_a_response_that_is_read_by_the_program(thread: Thread, way: str) -> None:
-    """Parsed, as JSON, as text, line by line, byte by byte: recorded once."""
+def test_raw_response_is_recorded_however_it_is_read(thread: Thread, way: str) -> None:
+    """Parsed, as JSON, as text, line by line, byte by byte: once."""
     with serving() as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         with client.chat.completions.with_streaming_response.create(
@@ -120,8 +120,8 @@ def test_a_response_that_is_read_by_the_program(thread: Thread, way: str) -> Non
 
 
 @pytest.mark.parametrize("wire", ["openai-chat", "openai-responses", "anthropic"])
-def test_events_that_are_read_as_lines(thread: Thread, wire: str) -> None:
-    """A program that reads server-sent events by itself is heard on every wire."""
+def test_server_sent_events_read_as_lines_are_recorded(thread: Thread, wire: str) -> None:
+    """On every wire."""
     with serving() as server, openai(server) as plain, anthropic(server) as other:
         client, claude = backscroll.wrap(plain, thread=thread), backscroll.wrap(other, thread=thread)
         usage: Any = {"include_usage": True}
@@ -146,8 +146,8 @@ def test_events_that_are_read_as_lines(thread: Thread, wire: str) -> None:
         spent_exactly(thread)
 
 
-def test_a_response_that_is_left_keeps_what_came(thread: Thread) -> None:
-    """Events up to where the program stopped, marked as broken off; one that nobody read is a call without an answer."""
+def test_abandoned_raw_response_keeps_what_came(thread: Thread) -> None:
+    """Events so far, marked as cut; an unread one is a call without an answer."""
     with serving(Line(text="word " * 50, chunk=5)) as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
         with client.chat.completions.with_streaming_response.create(
@@ -164,8 +164,8 @@ def test_a_response_that_is_left_keeps_what_came(thread: Thread) -> None:
         assert [c.purpose for c in calls(thread.engine)].count(FAILED) == 1
 
 
-def test_asynchronous_raw_responses(thread: Thread) -> None:
-    """The same for clients of asynchronous programs, of both vendors."""
+def test_asynchronous_raw_responses_are_recorded(thread: Thread) -> None:
+    """For both vendors."""
 
     async def talk(server: ScriptedServer) -> None:
         base = server.url.removesuffix("/v1")
@@ -194,8 +194,8 @@ def test_asynchronous_raw_responses(thread: Thread) -> None:
     spent_exactly(thread, 3)
 
 
-def test_errors_stay_the_programs_own(thread: Thread) -> None:
-    """A refusal is raised as it is, and is on the ledger as a call without an answer."""
+def test_errors_are_raised_unchanged(thread: Thread) -> None:
+    """The ledger has a call without an answer."""
     refusal = Line(fault=Fault(status=400))
     with serving(refusal) as server, openai(server) as plain:
         client = backscroll.wrap(plain, thread=thread)
@@ -209,8 +209,8 @@ def test_errors_stay_the_programs_own(thread: Thread) -> None:
     assert [c.purpose for c in calls(thread.engine)] == [FAILED, FAILED]
 
 
-def test_what_is_not_recorded_is_warned_of_once(thread: Thread) -> None:
-    """Batches and their like go on unrecorded, and say so the first time; what asks no model says nothing."""
+def test_unrecorded_calls_warn_once(thread: Thread) -> None:
+    """Batches, for example; calls that use no model say nothing."""
     with serving() as server, openai(server) as plain, anthropic(server) as other:
         client, claude = backscroll.wrap(plain, thread=thread), backscroll.wrap(other, thread=thread)
         with pytest.warns(RuntimeWarning, match="does not record calls through batches") as seen:

@@ -1,4 +1,4 @@
-"""Where a new task or topic starts: scores, reasons and what explicit words do."""
+"""Where a new task or topic starts: scores, reasons and the effect of explicit words."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ REISE_ZH = (
 )
 
 
-def test_another_wish_after_a_settled_one_is_a_boundary_in_english() -> None:
+def test_new_request_after_a_settled_one_is_a_boundary_in_english() -> None:
     *_, last = scored(*TRIP, "I also need a doctor for my knee. Can you find me a good one in town?")
     assert last.value > THRESHOLD
 
 
-def test_another_wish_after_a_settled_one_is_a_boundary_in_chinese() -> None:
+def test_new_request_after_a_settled_one_is_a_boundary_in_chinese() -> None:
     *_, last = scored(*REISE_ZH, "好的。另外我想找个评分高的景点玩，请帮我推荐一个吧。")
     assert last.value > THRESHOLD
 
@@ -56,39 +56,39 @@ def test_another_wish_after_a_settled_one_is_a_boundary_in_chinese() -> None:
         (REISE_ZH[:2], "好的，就这家。"),
     ],
 )
-def test_going_on_with_the_same_thing_is_no_boundary(before: tuple[str, ...], text: str) -> None:
+def test_continuing_the_same_subject_is_no_boundary(before: tuple[str, ...], text: str) -> None:
     assert scored(*before, text)[-1].value < THRESHOLD
 
 
 @pytest.mark.parametrize("text", ["Next task: write the release notes.", "换个话题：帮我写一首诗。"])
-def test_explicit_words_are_nearly_sure_and_give_their_phrase_as_a_reason(text: str) -> None:
+def test_explicit_start_is_nearly_certain_and_quotes_its_phrase(text: str) -> None:
     last = scored(*TRIP[:2], text)[-1]
     assert last.explicit == "start"
     assert last.value >= 0.8
     assert any(reason.name == "says_start" and reason.detail for reason in last.reasons)
 
 
-def test_an_end_in_words_is_told_and_is_no_beginning() -> None:
+def test_explicit_end_is_no_boundary() -> None:
     last = scored(*TRIP[:2], "That's done, thanks!")[-1]
     assert last.explicit == "end"
     assert last.value < THRESHOLD
 
 
-def test_the_first_words_of_a_person_start_the_thread_and_no_new_task() -> None:
+def test_first_user_message_is_no_boundary() -> None:
     hello = Signal("assistant", "Hello! How can I help you today?")
     scores = scored(hello, Signal("user", "Next task: find me a train to Bern."))
     assert [score.value for score in scores] == [0.0, 0.0]
 
 
-def test_where_tools_are_called_only_the_person_starts_a_task() -> None:
-    """An agent that announces its next step does not begin a task, whatever words it uses."""
+def test_only_the_user_starts_a_task_where_tools_are_called() -> None:
+    """An agent that announces its next step does not start a task."""
     tool = Signal("assistant", "I will look.", tools=("Read",), succeeded=1)
     said = Signal("assistant", "Now let's start a new feature. By the way, do you like cats?")
     scores = scored(Signal("user", "fix the failing login test"), tool, Signal("user", "go on"), said)
     assert scores[-1].value == 0.0
 
 
-def test_threads_of_agents_need_more_evidence() -> None:
+def test_agent_threads_need_more_evidence() -> None:
     wish = "I also need a doctor for my knee. Can you find me a good one in town?"
     plain = scored(*TRIP, wish)[-1]
     tools = Signal("assistant", TRIP[3], tools=("book",), succeeded=1)
@@ -97,7 +97,7 @@ def test_threads_of_agents_need_more_evidence() -> None:
     assert any(reason.name == "agent_thread" and reason.weight < 0 for reason in agent.reasons)
 
 
-def test_system_and_tool_messages_and_texts_of_programs_are_never_boundaries_and_change_nothing() -> None:
+def test_system_tool_and_machine_messages_are_never_boundaries() -> None:
     odd = [
         Signal("system", "Next task: be kind."),
         Signal("tool", "Next task: 42"),
@@ -112,7 +112,7 @@ def test_system_and_tool_messages_and_texts_of_programs_are_never_boundaries_and
     assert mixed[:2] + mixed[5:] == plain
 
 
-def test_a_long_silence_speaks_for_something_new() -> None:
+def test_long_pause_raises_the_score() -> None:
     text = "Can you show me how to cut the hedge?"
     soon = scored(
         Signal("user", TRIP[0], at_us=0), Signal("assistant", TRIP[1], at_us=1), Signal("user", text, at_us=2)
@@ -125,9 +125,7 @@ def test_a_long_silence_speaks_for_something_new() -> None:
     assert late[-1].value > soon[-1].value
 
 
-def test_failures_and_files_at_hand_speak_for_going_on_and_other_files_after_successes_for_something_new() -> (
-    None
-):
+def test_failures_and_shared_files_lower_the_score() -> None:
     ask = Signal("user", "please fix the parser in src/parse.py", files=("src/parse.py",))
     good = Signal("assistant", "Done.", files=("/repo/src/parse.py",), tools=("Edit",), succeeded=4, at_us=0)
     bad = Signal("assistant", "Done.", files=("/repo/src/parse.py",), tools=("Edit",), failed=4, at_us=0)
@@ -145,7 +143,7 @@ def test_failures_and_files_at_hand_speak_for_going_on_and_other_files_after_suc
     assert failed < other
 
 
-def test_after_the_person_said_that_it_is_done_an_agent_is_readily_given_something_new() -> None:
+def test_remark_that_it_is_done_raises_the_next_score() -> None:
     work = Signal("assistant", "The parser is fixed.", tools=("Edit",), succeeded=2)
     wish = Signal("user", "please add a page about colours to the handbook")
     thanks = Signal("assistant", "Glad to hear it.")
@@ -156,7 +154,7 @@ def test_after_the_person_said_that_it_is_done_an_agent_is_readily_given_somethi
     assert value("That's done, thanks!") > value("I will look at it, thanks!")
 
 
-def test_two_boundaries_side_by_side_are_rare() -> None:
+def test_adjacent_boundaries_are_rare() -> None:
     wish = "I also need a doctor for my knee. Can you find me a good one in town?"
     names = [r.name for r in scored(*TRIP, wish, "Dr Marti is free on Monday.")[-1].reasons]
     assert (
@@ -164,7 +162,7 @@ def test_two_boundaries_side_by_side_are_rare() -> None:
     )
 
 
-def test_reasons_come_with_the_weightiest_first() -> None:
+def test_reasons_are_ordered_by_weight() -> None:
     last = scored(*TRIP, "By the way, do you know a good doctor?")[-1]
     sizes = [abs(reason.weight) for reason in last.reasons]
     assert sizes == sorted(sizes, reverse=True)
@@ -195,8 +193,8 @@ HILFE_ZH = (
         (HILFE_ZH, "把桂花写进去"),
     ],
 )
-def test_how_something_is_said_never_decides_alone(before: tuple[str, str], text: str) -> None:
-    """The same question again, a doubt, another form of the answer: the subject stays, in however many rounds."""
+def test_wording_alone_never_decides(before: tuple[str, str], text: str) -> None:
+    """The same question again, a doubt, another form of the answer: the subject stays, in any number of rounds."""
     for score in scored(*before, text, before[1], text, before[1], text)[2::2]:
         assert score.value < THRESHOLD
 
@@ -215,8 +213,8 @@ def test_how_something_is_said_never_decides_alone(before: tuple[str, str], text
         ("list the tasks that are done", "", False),
     ],
 )
-def test_words_that_end_and_start(text: str, explicit: str, ended: bool) -> None:
-    """One message may end a task and start another; a task that is merely called done ends nothing."""
+def test_message_may_end_and_start_a_task(text: str, explicit: str, ended: bool) -> None:
+    """A task merely called done ends nothing."""
     last = scored("The sidebar overlaps the text on small screens.", "It is a drawer now.", text)[-1]
     assert (last.explicit, last.ended) == (explicit, ended)
     assert (last.value > THRESHOLD) == (explicit == "start")
@@ -269,6 +267,6 @@ def test_suggestions_name_messages_of_the_thread() -> None:
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.5, float("nan")])
-def test_a_threshold_outside_its_range_is_refused(threshold: float) -> None:
+def test_threshold_outside_its_range_is_refused(threshold: float) -> None:
     with pytest.raises(InvalidInput, match="threshold"):
         suggest([], threshold=threshold)

@@ -1,4 +1,4 @@
-"""Phrases by which people say that something new begins, or that something is over."""
+"""Phrases that announce a new subject or the end of one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from backscroll.tasks.boundary.cues import KINDS, read_cues
         "不说这个了，晚上吃什么",
     ],
 )
-def test_a_beginning_that_is_said_in_words_is_read(text: str) -> None:
+def test_explicit_starts_are_recognised(text: str) -> None:
     assert read_cues(text).starts
 
 
@@ -44,7 +44,7 @@ def test_a_beginning_that_is_said_in_words_is_read(text: str) -> None:
         "测试都通过了",
     ],
 )
-def test_an_end_that_is_said_in_words_is_read(text: str) -> None:
+def test_explicit_ends_are_recognised(text: str) -> None:
     assert read_cues(text).ends
 
 
@@ -63,7 +63,7 @@ def test_an_end_that_is_said_in_words_is_read(text: str) -> None:
         "```\nnext task: run\n```\nwhy does this print twice?",
     ],
 )
-def test_what_is_taken_back_asked_or_quoted_counts_as_neither(text: str) -> None:
+def test_retracted_asked_or_quoted_cues_do_not_count(text: str) -> None:
     read = read_cues(text)
     assert (read.starts, read.ends) == ("", "")
 
@@ -76,8 +76,8 @@ def test_both_languages_have_the_same_kinds_of_phrases() -> None:
     assert kinds[0] == kinds[1] == {*KINDS, "hedge", "revise"}
 
 
-def test_the_last_sentence_is_read_by_itself() -> None:
-    """Thanks first, the wish at the end: that is how people go over to something else."""
+def test_last_sentence_is_read_separately() -> None:
+    """Thanks first, the request at the end: a common way to change the subject."""
     read = read_cues("That is perfect. Can you find me a hotel for Friday?")
     assert "want" in read.last
     assert "accept" in read.cues - read.last

@@ -1,4 +1,4 @@
-"""The learned weights: they fit the numbers that are measured, add up, and stay inside what was learned from."""
+"""The learned weights: they match the measured numbers, add up, and stay within the training range."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backscroll.tasks.boundary.model import load_model, model_of
 from bench.boundary_trees import learn
 
 
-def test_the_shipped_weights_fit_the_numbers_that_are_measured() -> None:
+def test_shipped_weights_match_the_measured_numbers() -> None:
     model = load_model()
     assert model.names == NAMES
     course = ConversationState()
@@ -23,7 +23,7 @@ def test_the_shipped_weights_fit_the_numbers_that_are_measured() -> None:
         assert all(math.isfinite(x) for x in row)
 
 
-def test_what_each_number_adds_makes_up_the_score() -> None:
+def test_contributions_add_up_to_the_score() -> None:
     model = load_model()
     course = ConversationState()
     course.measure("user", "I need a train to Bern.")
@@ -33,13 +33,13 @@ def test_what_each_number_adds_makes_up_the_score() -> None:
     assert total == pytest.approx(model.base + roots + sum(parts))
 
 
-def test_numbers_beyond_what_was_learned_from_count_as_its_end() -> None:
-    """A message of a million words is weighed as a long message, not as something a thousand times as strange."""
+def test_numbers_beyond_the_training_range_are_clipped() -> None:
+    """A message of a million words is weighed as a long message."""
     model = load_model()
     assert model.weigh([1e9] * len(model.names)) == model.weigh(list(model.most))
 
 
-def test_learning_finds_what_decides_and_is_read_back_to_the_same_scores() -> None:
+def test_training_finds_the_deciding_numbers_and_round_trips() -> None:
     """Two of five numbers decide, one of them only together with the other."""
     lots = np.random.default_rng(3)
     rows = lots.random((4_000, 5))

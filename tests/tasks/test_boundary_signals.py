@@ -1,4 +1,4 @@
-"""From messages to signals: who said what, which tools went well, what no person typed."""
+"""From messages to signals: roles, outcomes of tools, machine text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.tasks.builders import Talk
 
 
-def test_outcomes_and_files_of_calls_go_to_the_message_that_asked() -> None:
+def test_outcomes_and_files_of_calls_belong_to_the_calling_message() -> None:
     talk = Talk()
     talk.user("look at src/app.py please")
     talk.tool("Read", {"file_path": "src/app.py"}, "1: import os", text="I will read it.")
@@ -26,7 +26,7 @@ def test_outcomes_and_files_of_calls_go_to_the_message_that_asked() -> None:
     assert "tests/test_app.py" in signals[2].files
 
 
-def test_results_that_come_in_the_persons_place_are_not_words_of_the_person() -> None:
+def test_results_in_the_user_role_are_not_user_text() -> None:
     talk = Talk()
     talk.user("go")
     talk.say("assistant", [Text("ok"), ToolCall("c1", "Bash", {"command": "ls"})])
@@ -57,13 +57,13 @@ def test_hidden_and_deleted_messages_give_no_signal() -> None:
         ("some day", None),
     ],
 )
-def test_times_are_read_where_they_can_be(at: str, microseconds: int | None) -> None:
+def test_readable_times_are_read(at: str, microseconds: int | None) -> None:
     talk = Talk()
     talk.user("hello", at=at)
     assert signals_of(talk.messages)[0].at_us == microseconds
 
 
-def test_what_programs_write_in_the_persons_place_is_told_apart() -> None:
+def test_machine_text_in_the_user_role_is_recognised() -> None:
     assert typed_by_machine("  <system-reminder>be quick</system-reminder>")
     assert typed_by_machine(
         "This session is being continued from a previous conversation that ran out of room."
@@ -71,7 +71,7 @@ def test_what_programs_write_in_the_persons_place_is_told_apart() -> None:
     assert not typed_by_machine("please fix the <system-reminder> parser")
 
 
-def test_odd_arguments_of_calls_give_no_files_and_do_no_harm() -> None:
+def test_malformed_arguments_give_no_files() -> None:
     talk = Talk()
     talk.user("go")
     for arguments in (None, 3, ["a.py"], {"file_path": 7, "path": ""}, "\ud800"):

@@ -1,4 +1,4 @@
-"""Two tasks side by side."""
+"""Comparison of two tasks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def work(seq: int, path: str, words: str) -> list[Message]:
     ]
 
 
-def test_common_and_apart() -> None:
-    """Files, tools and subjects that both have, and those of one alone."""
+def test_comparison_lists_common_and_different_items() -> None:
+    """Files, tools and subjects of both tasks, and of one alone."""
     first = side_of(
         task("1", "login"),
         [*work(10, "auth.py", "fix the login token expiry"), *work(20, "login.py", "login again")],
@@ -51,21 +51,21 @@ def test_common_and_apart() -> None:
 
 
 def test_tasks_without_anything_in_common() -> None:
-    """Nothing is made up, and two empty tasks are not alike."""
+    """Nothing is invented, and two empty tasks are not similar."""
     nothing = side_of(task("3", ""), [])
     assert compare(nothing, side_of(task("4", ""), [])).likeness == 0.0
     other = compare(side_of(task("1", "paint"), [said(5, "user", Text("paint the shed"))]), nothing)
     assert (other.same_files, other.same_topics, other.likeness) == ((), (), 0.0)
 
 
-def test_links_are_told_from_either_side() -> None:
+def test_links_are_shown_from_either_side() -> None:
     """Whichever of the two names the other."""
     first, second = side_of(task("1", "a"), []), side_of(task("2", "b", Link("1", "follows")), [])
     assert compare(first, second).linked == compare(second, first).linked == "follows"
 
 
-def test_subjects_in_both_languages() -> None:
-    """Chinese words are cut, English ones counted by stem and shown as written; words of every sentence are left out."""
+def test_subjects_are_found_in_both_languages() -> None:
+    """Chinese words are cut, English ones counted by stem and shown as written; stop words are left out."""
     found = topics_of(["修理起重机的马达，起重机坏了", "The crane motor broke; cranes break often \ud800"])
     assert "起重机" in found
     assert any(word in found for word in ("crane", "cranes"))

@@ -1,4 +1,4 @@
-"""Follow-up questions: what is missing, in the user's language, three at the most, never what is already answered."""
+"""Follow-up questions: what is missing, in the user's language, at most three, never what is known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def asked(feedback: str, talk: Talk | None = None, **more: object) -> list[str]:
         "不对", "还是不行", "有问题", "感觉不太对，再改改", "还是差点意思", "嗯……总觉得哪里怪怪的", "这个不是我想要的，重做吧",
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_asked_where_nobody_says_it(text: str) -> None:
+def test_feedback_without_a_reason_is_asked_what_is_wrong(text: str) -> None:
     assert asked(text) == ["expected"]
 
 
@@ -44,11 +44,11 @@ def test_what_is_wrong_is_asked_where_nobody_says_it(text: str) -> None:
     "text",
     ["the button is too small", "标题太长了，再改改", "不对，日期应该是周三", "make it blue", "再加一列", "not quite: tax is missing"],
 )  # fmt: skip
-def test_feedback_that_says_what_is_wrong_is_not_asked_about(text: str) -> None:
+def test_feedback_with_a_reason_is_not_asked_what_is_wrong(text: str) -> None:
     assert "expected" not in asked(text)
 
 
-def test_with_an_image_the_question_is_what_was_expected() -> None:
+def test_feedback_with_an_image_is_asked_what_was_expected() -> None:
     found = questions(AskInput(SourcedText("不对", SAID), media=True))
     assert ["期望" in q.text and "图" in q.text for q in found] == [True]
 
@@ -58,14 +58,14 @@ def test_questions_are_in_the_language_of_the_feedback() -> None:
     assert "expect" in questions(AskInput(SourcedText("Still broken", SAID), language="zh"))[0].text
 
 
-def test_the_words_of_an_error_are_asked_for_only_where_they_are_missing() -> None:
+def test_missing_error_text_is_asked_for() -> None:
     assert "error" in asked("The import throws an error when I click save")
     assert "error" not in asked("The import fails: ValueError: bad date when I click save")
     assert "error" in asked("点击保存就报错，页面白屏")
     assert "error" not in asked("点击保存就报错：错误: 日期无效")
 
 
-def test_which_file_is_asked_where_several_may_be_meant() -> None:
+def test_ambiguous_file_is_asked_for() -> None:
     talk = Talk()
     talk.assistant("I changed src/a.py and src/b.py.")
     found = questions(
@@ -76,17 +76,17 @@ def test_which_file_is_asked_where_several_may_be_meant() -> None:
     assert "src/a.py" in which[0].text
 
 
-def test_one_candidate_is_an_answer() -> None:
+def test_single_candidate_file_is_not_asked_for() -> None:
     talk = Talk()
     talk.assistant("I changed src/a.py.")
     assert "file" not in asked("Rename that file, please, to what we said", talk)
 
 
-def test_a_named_file_needs_no_question() -> None:
+def test_named_file_is_not_asked_for() -> None:
     assert "file" not in asked("Rename that file src/a.py to src/c.py")
 
 
-def test_the_version_is_asked_unless_the_history_knows_it() -> None:
+def test_version_is_asked_for_unless_known() -> None:
     assert "version" in asked("After the upgrade the chart is empty")
     talk = Talk()
     talk.user("We run Python 3.12 on Ubuntu 24.04")
@@ -94,7 +94,7 @@ def test_the_version_is_asked_unless_the_history_knows_it() -> None:
     assert "version" in asked("升级之后图表是空的")
 
 
-def test_contradicting_instructions_are_put_before_the_user() -> None:
+def test_contradicting_instructions_are_asked_about() -> None:
     talk = Talk()
     first = talk.user("Always use npm in this project.")
     found = questions(
@@ -105,19 +105,19 @@ def test_contradicting_instructions_are_put_before_the_user() -> None:
     assert "npm" in found[0].text
 
 
-def test_who_decides_anew_is_not_asked() -> None:
+def test_explicit_change_of_mind_is_not_asked_about() -> None:
     talk = Talk()
     talk.user("Always use npm in this project.")
     assert "conflict" not in asked("From now on use pnpm.", talk)
 
 
-def test_a_wish_without_a_measure() -> None:
+def test_request_without_a_measure_is_asked_for_one() -> None:
     assert asked("Make it look nicer") == ["measure"]
     assert asked("页面好看一点") == ["measure"]
     assert "measure" not in asked("Make it faster: under 200 ms")
 
 
-def test_an_open_question_of_the_assistant_is_asked_again() -> None:
+def test_open_question_of_the_assistant_is_asked_again() -> None:
     found = questions(AskInput(open=(SourcedText("Which database do you use?", Ref(HOME, 4)),)))
     assert [(q.about, q.sources) for q in found] == [("asked", (Ref(HOME, 4),))]
 
@@ -126,8 +126,8 @@ def test_clear_feedback_needs_no_question() -> None:
     assert asked("The title in src/page.tsx should be Home instead of Start") == []
 
 
-def test_an_answer_ends_the_question() -> None:
-    """The answer is a message of the user's; a vague one is none."""
+def test_answer_closes_the_question() -> None:
+    """It is a user message; a vague one does not count."""
     talk = Talk()
     vague = talk.user("it still doesn't work")
     assert "expected" in asked("Still broken", after=(vague,))
@@ -137,7 +137,7 @@ def test_an_answer_ends_the_question() -> None:
     assert find_answer(question, (vague, clear)) == clear
 
 
-def test_an_answer_must_fit_the_question() -> None:
+def test_answer_must_fit_the_question() -> None:
     talk = Talk()
     words = talk.user("It happens every morning")
     trace = talk.user("KeyError: 'user'")
@@ -148,14 +148,14 @@ def test_an_answer_must_fit_the_question() -> None:
     assert find_answer(question, (image,)) == image
 
 
-def test_three_at_the_most() -> None:
+def test_three_questions_at_most() -> None:
     talk = Talk()
     talk.assistant("a.py and b.py")
     text = "After the upgrade that page throws an error on our server, make it nicer"
     assert len(asked(text, talk)) <= QUESTIONS
 
 
-def test_the_questions_of_a_model() -> None:
+def test_model_questions_are_parsed() -> None:
     rules = [FollowUp("?", "why", (SAID,), "expected")]
     known = {99: SAID}
     assert [(q.text, q.sources) for q in questions_by_model("- Which page? [bs:99]", rules, known)] == [

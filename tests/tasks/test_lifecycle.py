@@ -1,4 +1,4 @@
-"""The lifecycle of tasks: what is legal, and what the steps in force make of it."""
+"""The lifecycle of tasks: legal steps, and the state that follows from them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Log:
         return {task.id: task for task in fold_tasks(self.events, THREAD, **more)}
 
 
-def test_a_task_from_start_to_verdict() -> None:
+def test_task_from_start_to_verdict() -> None:
     """Started, attempted, sent back, resumed, attempted again, accepted: every verdict stays with its result."""
     log = Log()
     name = log.step("start", body={"title": "parser"})
@@ -86,8 +86,8 @@ def test_a_task_from_start_to_verdict() -> None:
     assert task.ended
 
 
-def test_what_belongs_to_a_task_follows_from_places() -> None:
-    """Messages before the start and after the end are not its own; an open task goes on."""
+def test_messages_belong_to_a_task_by_position() -> None:
+    """Those before the start and after the end do not; an open task goes on."""
     log = Log()
     before = at_end(log.message().seq)
     name = log.step("start")
@@ -100,8 +100,8 @@ def test_what_belongs_to_a_task_follows_from_places() -> None:
     assert not holds(log.tasks()[name].spans, after)
 
 
-def test_another_start_lets_the_first_task_rest_and_resuming_adds_a_stretch() -> None:
-    """One task is worked on at a time; what was said meanwhile belongs to the other."""
+def test_starting_another_task_pauses_the_first() -> None:
+    """One task is current; messages in between belong to the other."""
     log = Log()
     first = log.step("start")
     one = at_end(log.message().seq)
@@ -119,7 +119,7 @@ def test_another_start_lets_the_first_task_rest_and_resuming_adds_a_stretch() ->
     assert [(k.other, k.how) for k in tasks[second].links] == [(first, "follows")]
 
 
-def test_a_task_noted_for_later_begins_when_it_is_started() -> None:
+def test_planned_task_begins_when_it_is_started() -> None:
     """It keeps its id and title."""
     log = Log()
     name = log.step("plan", body={"title": "docs"})
@@ -130,8 +130,8 @@ def test_a_task_noted_for_later_begins_when_it_is_started() -> None:
     assert (task.state, task.title, task.current) == (TaskState.IN_PROGRESS, "docs", True)
 
 
-def test_an_undone_step_never_happened() -> None:
-    """Undo and redo are followed through what they name."""
+def test_undone_step_has_no_effect() -> None:
+    """Undo and redo apply to the events they name."""
     log = Log()
     name = log.step("start")
     log.step("cancel", name, {"reason": "no time"})
@@ -143,8 +143,8 @@ def test_an_undone_step_never_happened() -> None:
     assert log.tasks()[name].state is TaskState.CANCELLED
 
 
-def test_splitting_parts_messages_and_results() -> None:
-    """From a place on, messages, results and the fact that it is being worked on go over."""
+def test_splitting_divides_messages_and_results() -> None:
+    """From the given place on, messages, results and being current move to the new task."""
     log = Log()
     old = log.step("start", body={"title": "both"})
     one = at_end(log.message().seq)
@@ -164,8 +164,8 @@ def test_splitting_parts_messages_and_results() -> None:
     assert [(k.other, k.how) for k in tasks[new].links] == [(old, "split from")]
 
 
-def test_merging_takes_a_split_back_and_loses_nothing() -> None:
-    """One task with the messages and results of both, standing where the later one stood."""
+def test_merging_reverts_a_split_and_loses_nothing() -> None:
+    """One task with the messages and results of both, in the place of the later one."""
     log = Log()
     first = log.step("start", body={"title": "one"})
     one = at_end(log.message().seq)
@@ -184,8 +184,8 @@ def test_merging_takes_a_split_back_and_loses_nothing() -> None:
     assert holds(task.spans, two)
 
 
-def test_links_to_a_merged_task_lead_to_the_one_that_took_it_up() -> None:
-    """No link points to nowhere."""
+def test_links_to_a_merged_task_follow_it() -> None:
+    """To the task it was merged into; no link is left dangling."""
     log = Log()
     first, second, third = (log.step("start") for _ in range(3))
     log.step("link", third, other=second, how="related")
@@ -193,8 +193,8 @@ def test_links_to_a_merged_task_lead_to_the_one_that_took_it_up() -> None:
     assert [k.other for k in log.tasks()[third].links] == [first]
 
 
-def test_a_result_is_withheld_once_a_message_it_speaks_of_changed() -> None:
-    """Deleting a source takes the words away; where the reader says it stands as it did, they are back."""
+def test_result_is_withheld_once_its_source_changed() -> None:
+    """Deleting a source hides the text; if the source is restored, so is the text."""
     log = Log()
     name = log.step("start")
     said = log.message()
@@ -206,7 +206,7 @@ def test_a_result_is_withheld_once_a_message_it_speaks_of_changed() -> None:
     assert again.result == "the secret is 42"
 
 
-def test_messages_that_a_result_does_not_speak_of_leave_it_alone() -> None:
+def test_other_messages_do_not_affect_a_result() -> None:
     """Only its own sources count, and only changes after it."""
     log = Log()
     other = log.message()
@@ -218,8 +218,8 @@ def test_messages_that_a_result_does_not_speak_of_leave_it_alone() -> None:
     assert log.tasks()[name].attempts[0].result == "done"
 
 
-def test_a_crop_in_force_says_that_a_task_is_cleared() -> None:
-    """Lifting it, by whatever means, says the contrary."""
+def test_crop_in_effect_marks_a_task_as_cleared() -> None:
+    """Lifting it by any means clears the mark."""
     log = Log()
     name = log.step("start")
     crop = log.event(Kind.CROPPED, {"task": name, "whole": True, "runs": [], "places": [], "count": 0})
@@ -228,8 +228,8 @@ def test_a_crop_in_force_says_that_a_task_is_cleared() -> None:
     assert not log.tasks()[name].cleared
 
 
-def test_steps_of_a_newer_program_are_passed_over() -> None:
-    """An act that nobody knows, or one about a task that is not there, breaks nothing."""
+def test_steps_of_a_newer_version_are_skipped() -> None:
+    """An unknown act, or one about a missing task, breaks nothing."""
     log = Log()
     name = log.step("start")
     log.step("teleport", name)
@@ -238,8 +238,8 @@ def test_steps_of_a_newer_program_are_passed_over() -> None:
     assert log.tasks()[name].state is TaskState.IN_PROGRESS
 
 
-def test_a_step_whose_words_were_forgotten_still_happened() -> None:
-    """Only its words are gone."""
+def test_forgotten_step_still_happened() -> None:
+    """Only its text is gone."""
     log = Log()
     name = log.step("start", body={"title": "secret"})
     log.step("cancel", name, {"reason": "secret"})
@@ -248,8 +248,8 @@ def test_a_step_whose_words_were_forgotten_still_happened() -> None:
     assert (task.title, task.state, task.reason) == ("", TaskState.CANCELLED, "")
 
 
-def test_pictures_come_with_the_feedback() -> None:
-    """Their digests stand in the head, whether or not a result was attempted."""
+def test_feedback_may_have_pictures() -> None:
+    """Their hashes are in the header, with or without an attempt."""
     log = Log()
     name = log.step("start")
     log.step("incomplete", name, {"feedback": "看图"}, media=["ab"])
@@ -258,7 +258,7 @@ def test_pictures_come_with_the_feedback() -> None:
 
 
 def test_illegal_steps_are_refused_with_what_is_possible() -> None:
-    """The hint names the ways on."""
+    """The hint names the legal steps."""
     task = Task("7", Ref(THREAD, 7), "", TaskState.COMPLETED, THREAD, None, None, "")
     with pytest.raises(Conflict, match="task 7 is completed: attempt is not possible") as caught:
         checked_step(task, TaskAct.ATTEMPT)
@@ -267,7 +267,7 @@ def test_illegal_steps_are_refused_with_what_is_possible() -> None:
 
 
 def test_ended_tasks_stay_ended() -> None:
-    """Nothing but what is known about them can change."""
+    """Only their description can change."""
     for state in ENDED:
         assert {act for act in TaskAct if is_allowed(state, act)} == {
             TaskAct.PLAN,
@@ -278,7 +278,7 @@ def test_ended_tasks_stay_ended() -> None:
         }
 
 
-def test_links_are_of_known_kinds() -> None:
+def test_unknown_kind_of_link_is_refused() -> None:
     """A word that nobody knows is refused."""
     assert checked_link("part of") == "part of"
     with pytest.raises(InvalidInput, match="unknown link"):

@@ -1,4 +1,4 @@
-"""What a prompt says about the task at hand, as much as fits."""
+"""What a prompt says about the current task, as far as it fits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def standing(**more: object) -> TaskBriefing:
     return TaskBriefing(task, plan=("sand", "paint"), reminders=("- last time it rained",), **more)  # type: ignore[arg-type]
 
 
-def test_everything_in_order_where_there_is_room() -> None:
+def test_everything_is_in_order_where_there_is_room() -> None:
     """State, feedback, plan, reminders, suggestion."""
     text = tell(standing(suggestion="end"), "en", lambda _text: True)
     places = [
@@ -38,14 +38,14 @@ def test_everything_in_order_where_there_is_room() -> None:
     assert places == sorted(places)
 
 
-def test_both_languages_have_the_same_words() -> None:
-    """Nothing is missing in one of them, and every state has its word."""
+def test_both_languages_have_the_same_texts() -> None:
+    """None is missing, and every state has its word."""
     assert words_in("en").keys() == words_in("zh-CN").keys()
     assert {state.value for state in TaskState} <= words_in("en").keys()
 
 
-def test_the_line_above_a_summary() -> None:
-    """With the state in which the task will be; what belongs to no task says so."""
+def test_heading_of_a_summary_names_task_and_state() -> None:
+    """The state the task will be in; messages of no task say so."""
     task = standing().task
     assert headline(task, "en", TaskState.COMPLETED) == "Task 7 paint (completed)"
     outside = Task("", Ref(REF.thread, 0), "", TaskState.IN_PROGRESS, REF.thread, None, None, "")

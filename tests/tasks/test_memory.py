@@ -1,4 +1,4 @@
-"""What is remembered of a task: outcomes, lessons, files, a summary; each with what it rests on, and nothing of what is gone."""
+"""Memories of a task: outcomes, lessons, files, a summary; each with its sources, and nothing deleted."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def mended() -> Talk:
     return talk
 
 
-def test_an_error_and_what_mended_it_are_one_lesson() -> None:
-    """The lesson says what failed, why, and after what it worked; its sources are the messages that show it."""
+def test_error_and_its_fix_are_one_lesson() -> None:
+    """It says what failed, why, and what made it work; its sources are the messages that show it."""
     talk = mended()
     lessons = of_kind(remember(task(), talk.messages), MemoryKind.LESSON)
     assert len(lessons) == 1
@@ -50,7 +50,7 @@ def test_an_error_and_what_mended_it_are_one_lesson() -> None:
     assert set(lessons[0].sources) == {failed.revision, explained.revision, passed.revision}
 
 
-def test_what_passes_at_the_end_is_an_outcome_and_what_failed_last_is_not() -> None:
+def test_final_success_is_an_outcome_and_final_failure_is_not() -> None:
     talk = mended()
     passing = [m.text for m in of_kind(remember(task(), talk.messages), MemoryKind.OUTCOME)]
     assert any("3 passed" in text for text in passing)
@@ -64,8 +64,8 @@ def test_decisions_are_outcomes_with_their_reasons() -> None:
     assert any("fallback because old cookies exist" in m.text for m in outcomes)
 
 
-def test_a_result_that_was_accepted_stands_for_the_last_report() -> None:
-    """Who wrote down what came of it says it better than the assistant's last sentence."""
+def test_accepted_result_replaces_the_last_report() -> None:
+    """A written result describes the work better than the assistant's last sentence."""
     talk = Talk()
     talk.user("write a release note for the new importer")
     talk.assistant("The note covers the importer, the new limits and the changed defaults.")
@@ -79,13 +79,13 @@ def test_a_result_that_was_accepted_stands_for_the_last_report() -> None:
     assert not any(text.startswith("Reported") for text in told)
 
 
-def test_a_program_that_decides_is_named_as_such() -> None:
+def test_verdict_of_a_program_is_marked() -> None:
     done = task(TaskState.COMPLETED, attempt("All green", "accepted"), decided_as="program")
     assert any("by a program" in m.text for m in remember(done, mended().messages))
 
 
-def test_changed_files_come_from_tools_and_from_the_log_of_changes() -> None:
-    """One memory for each file; what somebody wrote about a change says more than how often it was changed."""
+def test_changed_files_come_from_tools_and_from_recorded_changes() -> None:
+    """One memory per file; a description of a change beats the number of changes."""
     talk = mended()
     talk.tool("Write", {"file_path": "docs/login.md", "content": "x"}, "ok")
     talk.tool("Edit", {"file_path": "src/login.py", "old_string": "b", "new_string": "c"}, "ok")
@@ -98,33 +98,33 @@ def test_changed_files_come_from_tools_and_from_the_log_of_changes() -> None:
     assert "src/login.py: changed 2 times" in bare
 
 
-def test_a_change_that_failed_changed_nothing() -> None:
+def test_failed_edit_changes_no_file() -> None:
     talk = Talk()
     talk.user("Change it")
     talk.tool("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "no match", error=True)
     assert of_kind(remember(task(), talk.messages), MemoryKind.FILE) == []
 
 
-def test_feedback_of_refused_attempts_is_a_lesson() -> None:
+def test_feedback_on_refused_attempts_is_a_lesson() -> None:
     back = task(TaskState.INCOMPLETE, attempt("Login done", "refused", "The button does nothing on phones"))
     lessons = [m.text for m in of_kind(remember(back, []), MemoryKind.LESSON)]
     assert lessons == ["A result was refused: The button does nothing on phones It was: Login done"]
 
 
-def test_feedback_without_a_result_says_why_it_is_not_finished() -> None:
+def test_feedback_without_a_result_is_the_reason_for_not_finishing() -> None:
     back = task(TaskState.INCOMPLETE, attempt("", "refused", "缺少测试"))
     lessons = [m.text for m in of_kind(remember(back, []), MemoryKind.LESSON)]
     assert lessons == ["没有完成，因为：缺少测试"]
 
 
-def test_a_cancelled_task_leaves_its_reason_and_no_outcome() -> None:
+def test_cancelled_task_leaves_its_reason_and_no_outcome() -> None:
     gone = task(TaskState.CANCELLED, reason="the customer left")
     memories = remember(gone, mended().messages)
     assert of_kind(memories, MemoryKind.OUTCOME) == []
     assert any("the customer left" in m.text for m in of_kind(memories, MemoryKind.LESSON))
 
 
-def test_what_still_fails_is_a_lesson_only_where_the_task_was_not_completed() -> None:
+def test_unfixed_error_is_a_lesson_only_of_an_unfinished_task() -> None:
     talk = Talk()
     talk.user("Build it")
     talk.tool("Bash", {"command": "make all"}, "ld: symbol not found\nExit code 2", error=True)
@@ -133,8 +133,8 @@ def test_what_still_fails_is_a_lesson_only_where_the_task_was_not_completed() ->
     assert any("symbol not found" in m.text for m in left)
 
 
-def test_trouble_that_people_tell_is_paired_with_what_was_found() -> None:
-    """Without tools: what the user said was wrong, and what the assistant found, once the user says that it works."""
+def test_reported_problem_is_paired_with_its_finding() -> None:
+    """Without tools: what the user reported and what the assistant found, once the user confirms that it works."""
     talk = Talk()
     talk.user("导出的文件总是报错打不开")
     talk.assistant("原因找到了：问题在于编码写成了 GBK，改成 UTF-8 就好。")
@@ -143,7 +143,7 @@ def test_trouble_that_people_tell_is_paired_with_what_was_found() -> None:
     assert [("打不开" in m.text, "GBK" in m.text) for m in lessons] == [(True, True)]
 
 
-def test_what_the_user_put_right_is_a_lesson() -> None:
+def test_correction_by_the_user_is_a_lesson() -> None:
     talk = Talk()
     talk.user("Add a cache")
     talk.assistant("I added Redis.")
@@ -152,7 +152,7 @@ def test_what_the_user_put_right_is_a_lesson() -> None:
     assert any("must live in memory" in m.text for m in lessons)
 
 
-def test_a_grep_that_finds_nothing_teaches_nothing() -> None:
+def test_empty_grep_is_no_lesson() -> None:
     talk = Talk()
     talk.user("Where is it?")
     talk.tool("Bash", {"command": "grep -rn foo src"}, "Exit code 1", error=True)
@@ -160,7 +160,7 @@ def test_a_grep_that_finds_nothing_teaches_nothing() -> None:
     assert of_kind(remember(task(), talk.messages), MemoryKind.LESSON) == []
 
 
-def test_a_slip_that_the_next_try_put_right_teaches_nothing() -> None:
+def test_slip_fixed_by_the_next_try_is_no_lesson() -> None:
     talk = Talk()
     talk.user("Change it")
     talk.tool(
@@ -170,7 +170,7 @@ def test_a_slip_that_the_next_try_put_right_teaches_nothing() -> None:
     assert of_kind(remember(task(), talk.messages), MemoryKind.LESSON) == []
 
 
-def test_a_person_who_says_no_to_a_call_is_no_error() -> None:
+def test_refused_call_is_no_error() -> None:
     talk = Talk()
     talk.user("Deploy it")
     refused = "The user doesn't want to proceed with this tool use."
@@ -179,11 +179,11 @@ def test_a_person_who_says_no_to_a_call_is_no_error() -> None:
     assert of_kind(remember(task(TaskState.CANCELLED), talk.messages), MemoryKind.LESSON)[1:] == []
 
 
-def test_nothing_is_remembered_before_a_verdict() -> None:
+def test_no_memories_before_a_verdict() -> None:
     assert remember(task(TaskState.IN_PROGRESS), mended().messages) == []
 
 
-def test_every_memory_names_sources_that_are_there() -> None:
+def test_every_memory_names_existing_sources() -> None:
     talk = mended()
     known = {m.revision for m in talk.messages}
     for memory in remember(task(), talk.messages):
@@ -192,7 +192,7 @@ def test_every_memory_names_sources_that_are_there() -> None:
 
 
 def test_no_word_of_a_deleted_message_is_left() -> None:
-    """Delete any one message: none of its own words stands in any memory, and ids never hold words."""
+    """Delete any one message: no memory contains its own words, and ids never do."""
     talk = mended()
     for gone in talk.messages:
         words = {w for w in gone.text.split() if len(w) > 5} - {
@@ -202,8 +202,8 @@ def test_no_word_of_a_deleted_message_is_left() -> None:
         assert not [w for w in words if w in told], gone.text
 
 
-def test_ids_do_not_depend_on_words() -> None:
-    """Editing a message changes the words of its memories, not their ids: pins and uses stay where they were."""
+def test_ids_do_not_depend_on_the_text() -> None:
+    """Editing a message changes its memories, not their ids: pins and uses stay."""
     talk = Talk()
     asked = talk.user("Use what you like")
     talk.assistant("We decided to use SQLite because it is one file.")
@@ -215,7 +215,7 @@ def test_ids_do_not_depend_on_words() -> None:
     assert asked.revision not in {s for m in after if m.kind is MemoryKind.OUTCOME for s in m.sources}
 
 
-def test_the_key_follows_the_content() -> None:
+def test_key_depends_on_the_content() -> None:
     talk = mended()
     key = key_of(TaskState.COMPLETED, talk.messages)
     assert key == key_of(TaskState.COMPLETED, list(talk.messages))
@@ -224,12 +224,12 @@ def test_the_key_follows_the_content() -> None:
     assert key != key_of(TaskState.COMPLETED, talk.edited(talk.messages[0], "other words"))
 
 
-def test_the_stored_artefact_says_the_same() -> None:
+def test_stored_artefact_round_trips() -> None:
     found = found_in(TaskState.COMPLETED, mended().messages)
     assert decode_found(encode_found(found)) == found
 
 
-def test_hidden_messages_say_nothing() -> None:
+def test_hidden_messages_give_no_memories() -> None:
     from dataclasses import replace
 
     talk = Talk()

@@ -1,4 +1,4 @@
-"""The person's layer: added, reworded, pinned and hidden memories; withheld where what they rest on has changed."""
+"""Memories that the user added, edited, pinned and hid; withheld if their sources changed."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ def dead(_act: Event, _ref: Ref) -> bool:
     return False
 
 
-def test_other_words_stand_over_the_rules() -> None:
+def test_edited_text_replaces_the_rule_based_text() -> None:
     found = layer_acts([RULED], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], alive).shown[
         0
     ]
     assert (found.text, found.by, found.note) == ("mine", "person", "")
 
 
-def test_words_about_what_has_changed_are_withheld_and_the_rules_speak_again() -> None:
+def test_edited_text_is_withheld_when_its_source_changed() -> None:
     found = layer_acts([RULED], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], dead).shown[0]
     assert (found.text, found.by, found.note) == ("by rules", "rules", WITHHELD)
 
 
-def test_words_about_what_is_gone_altogether_leave_only_a_note() -> None:
+def test_edited_text_without_a_rule_based_one_leaves_a_note() -> None:
     found = layer_acts([], [act(9, "edit", "mine", memory="m1", revisions=[f"{HOME}.3"])], dead).shown[0]
     assert (found.text, found.note) == ("", WITHHELD)
 
 
-def test_what_was_added_is_there_and_follows_its_sources() -> None:
+def test_added_memory_follows_its_sources() -> None:
     event = act(9, "add", "the server is blue", kind="fact", revisions=[f"{HOME}.3"])
     found = layer_acts([], [event], alive).shown[0]
     assert (found.id, found.text, found.kind) == (added_id(event.id), "the server is blue", MemoryKind.FACT)
     assert layer_acts([], [event], dead).shown[0].text == ""
 
 
-def test_pins_and_hiding() -> None:
+def test_memories_can_be_pinned_and_hidden() -> None:
     pinned = layer_acts([RULED], [act(9, "pin", memory="m1")], alive)
     assert pinned.shown[0].pinned
     off = layer_acts([RULED], [act(9, "pin", memory="m1"), act(10, "unpin", memory="m1")], alive)
@@ -67,17 +67,17 @@ def test_pins_and_hiding() -> None:
     assert [m.id for m in hidden.hidden] == ["m1"]
 
 
-def test_an_act_under_an_earlier_id_reaches_the_memory() -> None:
-    """A preference whose first statement was deleted has another id; what was done to it stays done."""
+def test_act_under_an_earlier_id_reaches_the_memory() -> None:
+    """A preference whose first statement was deleted has a new id; acts under the old one still apply."""
     found = layer_acts([RULED], [act(9, "pin", memory="m0")], alive, {"m0": "m1"})
     assert found.shown[0].pinned
 
 
-def test_what_a_newer_program_wrote_is_passed_over() -> None:
+def test_unknown_act_is_ignored() -> None:
     assert layer_acts([RULED], [act(9, "sing", memory="m1")], alive).shown == (RULED,)
 
 
-def test_an_unknown_kind_is_refused_with_what_is_known() -> None:
+def test_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput) as caught:
         checked_kind("song")
     assert "lesson" in (caught.value.hint or "")

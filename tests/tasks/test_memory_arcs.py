@@ -1,4 +1,4 @@
-"""Cause, fix and evidence: found where they are told, in this order, and never made of thanks."""
+"""Cause, fix and evidence: found in this order where they are stated, never made of thanks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def talked(says: tuple[str, ...]) -> Talk:
         ),
     ],
 )
-def test_cause_fix_and_evidence_in_both_languages(says: tuple[str, ...], line: str) -> None:
+def test_cause_fix_and_evidence_are_found_in_both_languages(says: tuple[str, ...], line: str) -> None:
     talk = talked(says)
     assert [arc.line() for arc in arcs_of(talk.messages)] == [line]
     memories = remember(task(), talk.messages)
@@ -64,14 +64,14 @@ def test_cause_fix_and_evidence_in_both_languages(says: tuple[str, ...], line: s
     assert all(part in summary for part in line.split(" → "))
 
 
-def test_a_lesson_rests_on_every_message_it_names() -> None:
-    """What is forgotten takes the lesson with it."""
+def test_lesson_rests_on_every_message_it_names() -> None:
+    """Forgetting any of them removes the lesson."""
     talk = talked(BANK)
     lesson = next(m for m in remember(task(), talk.messages) if m.kind is MemoryKind.LESSON)
     assert lesson.sources == tuple(talk.messages[n].revision for n in (0, 3, 5, 7))
 
 
-def test_two_troubles_are_two_arcs() -> None:
+def test_two_problems_are_two_arcs() -> None:
     more = (
         "Now the export is empty.",
         "The cause is a missing column name.",
@@ -82,7 +82,7 @@ def test_two_troubles_are_two_arcs() -> None:
     assert [arc.fix is not None and arc.fix.text[:5] for arc in arcs] == ["I cha", "Fixed"]
 
 
-def test_a_chat_without_a_cause_and_a_fix_has_none() -> None:
+def test_chat_without_a_cause_and_a_fix_has_no_arc() -> None:
     talk = talked(
         ("Who was Hypatia?", "A mathematician in Alexandria.", "Thanks!", "You're welcome, have a nice day!")
     )
@@ -130,13 +130,13 @@ PLAIN = {
     ("name", "parts"),
     [("stove", ("lasts six hours", "bigger hopper", "twice in a row")), ("琴", ("手腕", "脚踏", "四十分钟"))],
 )
-def test_who_says_what_and_where_tells_the_course(name: str, parts: tuple[str, ...]) -> None:
+def test_arc_is_found_by_speaker_and_position(name: str, parts: tuple[str, ...]) -> None:
     (arc,) = arcs_of(talked(PLAIN[name]).messages)
     assert len(arc.parts) == 3
     assert [word in part.text for word, part in zip(parts, arc.parts, strict=True)] == [True] * 3
 
 
-def test_what_a_command_shows_is_evidence_where_nobody_tells_it() -> None:
+def test_command_output_is_evidence() -> None:
     talk = Talk()
     talk.user("The importer writes every row twice.")
     talk.tool("read", {"path": "importer.py"}, "def load(): ...")
@@ -179,12 +179,12 @@ ADVICE = "Start with a soft brush, because it does not scratch the surface, so i
         ("红烧肉怎么做才不腻？", "先焯水再煸出油，因为油出来了就不腻。", "没有冰糖", "用白糖代替。"),
     ],
 )
-def test_a_talk_that_nobody_ends_well_teaches_nothing(says: tuple[str, ...]) -> None:
-    """Advice with because, so and instead is no cause and no fix while nobody tells that it helped."""
+def test_unconfirmed_advice_is_no_lesson(says: tuple[str, ...]) -> None:
+    """Because, so and instead are no cause and no fix unless someone says that it helped."""
     assert [arc for arc in arcs_of(talked(says).messages) if arc.cause is not None] == []
 
 
-def test_the_last_word_of_a_talk_is_not_its_report() -> None:
+def test_closing_remark_is_not_the_report() -> None:
     talk = talked(("Name my boat.", "I would call her Tern.", "painted it on the bow", "Fingers crossed!"))
     notes = [m.text for m in remember(task(), talk.messages) if m.kind is MemoryKind.OUTCOME]
     assert not any("Fingers" in text for text in notes)

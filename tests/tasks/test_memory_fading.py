@@ -1,4 +1,4 @@
-"""Memories fade unless they are used, never to nothing."""
+"""Memories fade unless they are used, but never to zero."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def lesson(**more: object) -> Memory:
     return Memory("m", MemoryKind.LESSON, "x", "t", at=SAID, **more)  # type: ignore[arg-type]
 
 
-def test_after_its_half_time_it_weighs_about_half() -> None:
+def test_memory_weighs_about_half_after_its_half_life() -> None:
     days = int(HALF[MemoryKind.LESSON])
     assert abs(weight(MemoryKind.LESSON, SAID, later(days)) - (LEAST + (1 - LEAST) / 2)) < 0.01
 
 
-def test_a_use_makes_it_young_again_and_hold_longer() -> None:
+def test_use_renews_a_memory_and_slows_its_fading() -> None:
     plain = fade_memory(lesson(), later(120))
     used = fade_memory(lesson(), later(120), MemoryUse(1, later(60)))
     often = fade_memory(lesson(), later(120), MemoryUse(3, later(60)))
@@ -35,12 +35,12 @@ def test_a_use_makes_it_young_again_and_hold_longer() -> None:
     assert often.uses == 3
 
 
-def test_what_is_pinned_does_not_fade() -> None:
+def test_pinned_memory_does_not_fade() -> None:
     assert fade_memory(lesson(pinned=True), later(10_000)).weight == 1.0
 
 
 @given(st.integers(0, 100_000), st.integers(0, 50), st.sampled_from(list(MemoryKind)))
-def test_never_to_nothing_and_never_more_than_whole(days: int, uses: int, kind: MemoryKind) -> None:
+def test_weight_stays_between_its_minimum_and_one(days: int, uses: int, kind: MemoryKind) -> None:
     assert LEAST <= weight(kind, SAID, later(days), uses) <= 1.0
 
 

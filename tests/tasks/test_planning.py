@@ -1,4 +1,4 @@
-"""Plans: made of the feedback, of what is open and failing, of what is preferred; every step names what it rests on."""
+"""Plans: made from feedback, open items, errors and preferences; every step names its sources."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def said(text: str, seq: int = 7) -> SourcedText:
         ("It fails:\n```\nTraceback\nValueError: bad date\n```", ["It fails:", "ValueError: bad date"]),
     ],
 )
-def test_feedback_is_taken_apart(text: str, points: list[str]) -> None:
+def test_feedback_is_split_into_points(text: str, points: list[str]) -> None:
     assert [p.text for p in points_of(text)] == points
 
 
 @pytest.mark.parametrize(
     "text", ["Still broken", "it doesn't work", "不对", "还是不行啊", "有问题", "Not what I wanted.", "no"]
 )
-def test_verdicts_that_say_nothing_are_vague(text: str) -> None:
+def test_verdicts_without_a_reason_are_vague(text: str) -> None:
     assert is_vague(text)
     assert [p.wish for p in points_of(text)] == ["unclear"]
 
@@ -58,7 +58,7 @@ def test_verdicts_that_say_nothing_are_vague(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["login.py is broken", "The list is still empty", "第 3 行不对", "登录按钮没反应"]
 )
-def test_what_names_something_is_not_vague(text: str) -> None:
+def test_feedback_that_names_something_is_not_vague(text: str) -> None:
     assert not is_vague(text)
 
 
@@ -77,7 +77,7 @@ def test_what_names_something_is_not_vague(text: str) -> None:
         ("为什么是蓝色的？", "question"),
     ],
 )
-def test_what_a_point_asks_for(text: str, wish: str) -> None:
+def test_point_has_a_kind_of_wish(text: str, wish: str) -> None:
     assert [p.wish for p in points_of(text)] == [wish]
 
 
@@ -90,8 +90,8 @@ def test_every_point_is_a_step_that_cites_the_feedback() -> None:
     assert all(s.sources == (Ref(HOME, 7),) for s in plan.steps)
 
 
-def test_another_feedback_another_plan() -> None:
-    """The plan changes with the feedback, and earlier points are checked, not forgotten."""
+def test_plan_changes_with_the_feedback() -> None:
+    """Earlier points are checked, not forgotten."""
     first = plan_from(PlanInput("Page", feedback=(said("The button does nothing."),)))
     second = plan_from(
         PlanInput("Page", feedback=(said("The button does nothing."), said("The colours are wrong.", 9)))
@@ -101,7 +101,7 @@ def test_another_feedback_another_plan() -> None:
     assert any("button" in s.text and s.sources == (Ref(HOME, 7),) for s in second.steps[1:])
 
 
-def test_the_plan_is_in_the_language_of_the_feedback() -> None:
+def test_plan_is_in_the_language_of_the_feedback() -> None:
     plan = plan_from(PlanInput("登录页", feedback=(said("按钮没反应，另外加上测试"),), language="en"))
     assert plan.language == "zh"
     assert plan.steps[0].text.startswith("找出原因")
@@ -117,7 +117,7 @@ def test_open_to_dos_and_errors_are_steps() -> None:
     ]
 
 
-def test_the_same_thing_is_one_step_with_all_its_sources() -> None:
+def test_duplicate_points_are_one_step_with_all_sources() -> None:
     plan = plan_from(
         PlanInput(
             "x",
@@ -129,7 +129,7 @@ def test_the_same_thing_is_one_step_with_all_its_sources() -> None:
     assert [s.sources for s in steps] == [(Ref(HOME, 7), Ref(HOME, 3))]
 
 
-def test_what_was_tried_stands_beside_the_step_and_is_not_to_be_repeated() -> None:
+def test_earlier_attempts_are_listed_with_the_step() -> None:
     plan = plan_from(
         PlanInput(
             "x",
@@ -154,7 +154,7 @@ def test_preferences_and_lessons_are_cited() -> None:
     assert "no memory" in plan.steps[0].why
 
 
-def test_the_last_step_is_a_check() -> None:
+def test_last_step_is_a_check() -> None:
     plan = plan_from(
         PlanInput("x", feedback=(said("Wrong colour of the title"),), check=said("pytest -q", 6))
     )
@@ -162,12 +162,12 @@ def test_the_last_step_is_a_check() -> None:
     assert "point by point" in plan.steps[-1].text
 
 
-def test_a_vague_verdict_alone_asks_to_look_first() -> None:
+def test_vague_verdict_alone_starts_with_an_investigation() -> None:
     plan = plan_from(PlanInput("x", feedback=(said("还是不行"),)))
     assert "先弄清楚" in plan.steps[0].text
 
 
-def test_an_answer_takes_the_place_of_the_vague_verdict() -> None:
+def test_answer_replaces_the_vague_verdict() -> None:
     plan = plan_from(
         PlanInput("x", feedback=(said("Still broken"),), answers=(said("The list is empty on phones", 9),))
     )
@@ -175,7 +175,7 @@ def test_an_answer_takes_the_place_of_the_vague_verdict() -> None:
     assert not any("Still broken" in s.text for s in plan.steps)
 
 
-def test_without_feedback_the_plan_is_what_was_asked() -> None:
+def test_plan_without_feedback_is_what_was_asked() -> None:
     plan = plan_from(PlanInput("Page", asked=said("Add a footer. Remove the banner.")))
     assert [s.text for s in plan.steps[:2]] == [
         "Add what is missing: Add a footer.",
@@ -183,12 +183,12 @@ def test_without_feedback_the_plan_is_what_was_asked() -> None:
     ]
 
 
-def test_a_plan_is_never_longer_than_a_person_reads() -> None:
+def test_plan_has_a_limited_number_of_steps() -> None:
     many = tuple(said(f"todo number {n} about thing{n}", n + 1) for n in range(40))
     assert len(plan_from(PlanInput("x", todos=many)).steps) <= STEPS
 
 
-def test_the_plan_of_a_model_is_read_with_its_marks() -> None:
+def test_model_plan_is_parsed_with_its_handles() -> None:
     rules = plan_from(PlanInput("x", feedback=(said("Wrong"),)))
     known = {7: Ref(HOME, 7), 9: Ref(HOME, 9)}
     plan = plan_by_model("1. Look at the page [bs:7]\n2) Fix it [bs:9] [bs:88]\n", rules, known)
@@ -200,7 +200,7 @@ def test_the_plan_of_a_model_is_read_with_its_marks() -> None:
     assert plan_by_model("…", rules, known) is rules
 
 
-def test_a_model_sees_everything_with_handles() -> None:
+def test_model_gets_everything_with_handles() -> None:
     state = PlanInput("Page", feedback=(said("Wrong title"),), todos=(said("docs", 3),))
     text = render_state(state, HOME, plan_from(state))
     assert "feedback: Wrong title [bs:7]" in text

@@ -1,4 +1,4 @@
-"""What users prefer: read in both languages, surer when said again, the latest wins, and used."""
+"""Preferences: read in both languages, surer when repeated, the latest wins, and applied."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def held(*texts: str) -> list[Preference]:
         ("不要写注释", "style", "comments", "without", 1),
     ],
 )
-def test_what_is_read(text: str, aspect: str, topic: str, value: str, sign: int) -> None:
-    """Each way of saying it is read for what it is about."""
+def test_preferences_are_recognised(text: str, aspect: str, topic: str, value: str, sign: int) -> None:
+    """In every wording, with what they are about."""
     found = [(r.aspect, r.topic, r.value, r.sign) for r in read_text(text)]
     assert (aspect, topic, value, sign) in found
 
@@ -83,8 +83,8 @@ def test_what_is_read(text: str, aspect: str, topic: str, value: str, sign: int)
         "",
     ],
 )
-def test_what_is_no_preference(text: str) -> None:
-    """Questions, stories, other people, quotations, code and what programs put in are not the user's wishes."""
+def test_other_statements_are_no_preferences(text: str) -> None:
+    """Questions, stories, other people, quotations, code and machine text."""
     assert [r for r in read_text(text) if r.strength >= SHOWN] == []
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_preference(text: str) -> None:
         ("I don't drink coffee, so suggest tea places.", "I don't drink coffee, so suggest tea places."),
     ],
 )
-def test_the_preference_is_kept_and_not_the_message(text: str, kept: str) -> None:
+def test_preference_is_stored_without_the_rest_of_the_message(text: str, kept: str) -> None:
     """What is stored is what holds from now on, without the chat around it."""
     assert {p.text for p in held(text)} == {kept}
 
@@ -133,31 +133,31 @@ def test_the_preference_is_kept_and_not_the_message(text: str, kept: str) -> Non
         "i love eating fish and stay up all night long",
     ],
 )
-def test_a_decision_for_once_and_what_others_say_state_nothing_firm(text: str) -> None:
-    """One-off decisions, descriptions, quotations: at most a taste, never a rule, a tool or a style."""
+def test_one_off_decisions_are_no_firm_preferences(text: str) -> None:
+    """Nor are descriptions and quotations: at most a taste, never a rule, a tool or a style."""
     assert [p for p in held(text) if p.aspect != "taste"] == []
 
 
-def test_the_language_of_commit_messages_is_not_that_of_answers() -> None:
+def test_language_of_commit_messages_is_not_that_of_answers() -> None:
     talk = Talk()
     talk.user("以后提交信息都用英文写")
     assert defaults_from(preferences_in(talk.messages)).language == ""
 
 
-def test_only_the_user_prefers_something() -> None:
+def test_only_user_messages_state_preferences() -> None:
     talk = Talk()
     assert statements(talk.assistant("Always use tabs.")) == []
     assert statements(talk.say("system", "Always use tabs.")) == []
 
 
-def test_a_weak_hint_counts_once_it_is_repeated() -> None:
+def test_weak_hint_counts_once_it_is_repeated() -> None:
     """One request is a request; the same choice twice is a preference."""
     assert held("请用 uv 管理依赖") == []
     found = held("请用 uv 管理依赖", "这次也请用 uv 安装")
     assert [(p.value, len(p.stated)) for p in found] == [("uv", 2)]
 
 
-def test_said_again_it_is_surer_and_keeps_its_id() -> None:
+def test_repetition_raises_confidence_and_keeps_the_id() -> None:
     once, twice = (
         held("Always answer in English."),
         held("Always answer in English.", "Again: reply in English."),
@@ -167,21 +167,21 @@ def test_said_again_it_is_surer_and_keeps_its_id() -> None:
     assert len(twice[0].ids) == 2
 
 
-def test_twice_in_one_breath_is_once() -> None:
+def test_repetition_in_one_message_counts_once() -> None:
     once = held("Always use ruff.")
     twice = held("Always use ruff. And always use ruff!")
     assert twice[0].confidence == once[0].confidence
 
 
-def test_the_latest_wins_and_is_a_little_less_sure() -> None:
+def test_latest_preference_wins_with_lower_confidence() -> None:
     found = folded("Always use npm.", "From now on use pnpm.")
     assert [(p.value, p.superseded) for p in found] == [("pnpm", False), ("npm", True)]
     alone = held("From now on use pnpm.")[0]
     assert SHOWN <= found[0].confidence < alone.confidence
 
 
-def test_deleting_the_contradiction_brings_the_old_one_back() -> None:
-    """The fold is made of what is live: without the later statement the earlier one is as sure as ever."""
+def test_deleting_the_contradiction_restores_the_old_preference() -> None:
+    """With its old confidence, since only live statements count."""
     talk = Talk()
     talk.user("Always use npm.")
     later = talk.user("From now on use pnpm.")
@@ -194,17 +194,17 @@ def test_deleting_the_contradiction_brings_the_old_one_back() -> None:
     assert values(talk.without(later)) == ["npm"]
 
 
-def test_a_superseded_one_that_is_said_again_holds_again() -> None:
+def test_superseded_preference_can_be_stated_again() -> None:
     found = folded("Always use npm.", "From now on use pnpm.", "No, back to npm: always use npm.")
     assert [p.value for p in found if not p.superseded] == ["npm"]
 
 
-def test_for_and_against_the_same_is_a_contradiction() -> None:
+def test_opposite_statements_contradict_each_other() -> None:
     found = folded("Never mock the database in tests.", "From now on mock the database in tests.")
     assert [p.sign for p in found if not p.superseded] == [1]
 
 
-def test_against_one_tool_is_no_contradiction_to_another() -> None:
+def test_rejecting_one_tool_does_not_contradict_another() -> None:
     found = held("以后不要用 npm，用 pnpm")
     assert {(p.value, p.sign) for p in found} == {("npm", -1), ("pnpm", 1)}
 
@@ -217,8 +217,8 @@ def test_memories_name_their_evidence() -> None:
     assert memory.text == "As I said, always use ruff!"
 
 
-def test_what_follows_from_preferences() -> None:
-    """Language, name, style and tools, in a shape that plans and prompts can use."""
+def test_defaults_follow_from_preferences() -> None:
+    """Language, name, style and tools, in a form that plans and prompts can use."""
     talk = Talk()
     for text in (
         "以后都用中文回答。",
@@ -239,8 +239,8 @@ def test_what_follows_from_preferences() -> None:
     assert len(found.memories) == 6
 
 
-def test_what_somebody_likes_is_a_taste_and_no_instruction() -> None:
-    """Tastes are remembered, and shape neither tools nor ways to do things."""
+def test_likes_are_tastes_and_no_instructions() -> None:
+    """They are remembered, and affect neither tools nor methods."""
     talk = Talk()
     for text in ("我比较喜欢川菜和粤菜。", "I prefer routes with low traffic.", "I prefer pnpm."):
         talk.user(text)
@@ -250,7 +250,7 @@ def test_what_somebody_likes_is_a_taste_and_no_instruction() -> None:
     assert [t.name for t in found.tools] == ["pnpm"]
 
 
-def test_no_preferences_no_defaults() -> None:
+def test_no_preferences_give_no_defaults() -> None:
     empty = defaults_from([])
     assert (empty.language, empty.name, empty.style, empty.tools) == ("", "", (), ())
 

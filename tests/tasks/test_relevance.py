@@ -26,20 +26,20 @@ def names(query: str, **more: object) -> list[str]:
     return [r.memory.id for r in rank(query, [LOGIN, TIDES, ZH], **more)]  # type: ignore[arg-type]
 
 
-def test_by_words_in_both_languages() -> None:
+def test_memories_are_found_by_words_in_both_languages() -> None:
     assert names("the login test fails with a KeyError") == ["login"]
     assert names("帮我做数据库迁移") == ["zh"]
     assert names("write a poem about spring") == []
 
 
-def test_by_files_however_they_are_spelled() -> None:
+def test_memories_are_found_by_files_in_any_spelling() -> None:
     found = rank("look at test_login.py", [LOGIN, TIDES], files=())
     assert found[0].memory.id == "login"
     assert any("same files: test_login.py" in reason for reason in found[0].reasons)
     assert names("go on", files=["/home/ann/app/tests/test_login.py"]) == ["login"]
 
 
-def test_by_meaning_where_there_is_an_encoder() -> None:
+def test_memories_are_found_by_meaning_with_an_encoder() -> None:
     vectors = {
         "sign in is broken": [1.0, 0.0],
         LOGIN.text: [0.9, 0.1],
@@ -56,8 +56,8 @@ def test_by_meaning_where_there_is_an_encoder() -> None:
     assert "similar meaning" in found[0].reasons
 
 
-def test_one_sentence_of_a_long_memory_that_means_the_same_is_enough() -> None:
-    """A mean over everything that was done says nothing about any of it."""
+def test_one_similar_sentence_of_a_long_memory_is_enough() -> None:
+    """The mean of a long memory says nothing about any of it."""
     long = memory(
         "long", "The invoices were renamed; The list stutters when it scrolls; The logo is larger now"
     )
@@ -73,26 +73,26 @@ def test_one_sentence_of_a_long_memory_that_means_the_same_is_enough() -> None:
     assert [r.memory.id for r in found] == ["long"]
 
 
-def test_the_same_kind_of_work_counts() -> None:
+def test_same_kind_of_work_counts() -> None:
     plain = rank("fix the login error", [LOGIN])[0]
     same = rank("fix the login error", [LOGIN], kinds={"login": "fix"})[0]
     assert same.score > plain.score
     assert "same kind of task" in same.reasons
 
 
-def test_what_has_faded_steps_back() -> None:
+def test_faded_memories_rank_lower() -> None:
     old = memory("old", LOGIN.text, weight=0.1)
     found = rank("the login test fails with a KeyError", [old, LOGIN])
     assert [r.memory.id for r in found] == ["login", "old"]
 
 
-def test_kinds_of_work() -> None:
+def test_kinds_of_work_are_recognised() -> None:
     assert [kind_of(t) for t in ("Fix the crash", "重构登录模块", "Write unit tests", "部署到线上", "hm")] == [
         "fix", "refactor", "test", "deploy", "",
     ]  # fmt: skip
 
 
-def test_as_many_as_fit_without_repeating() -> None:
+def test_selection_fits_and_does_not_repeat() -> None:
     again = memory("again", LOGIN.text + " today")
     found = rank("login KeyError tide harbour table cookie", [LOGIN, again, TIDES])
     few = within(found, 60, rough_count, lambda m: m.text)
@@ -103,14 +103,14 @@ def test_as_many_as_fit_without_repeating() -> None:
     )
 
 
-def test_handles_can_be_read_elsewhere() -> None:
+def test_handles_name_their_thread_elsewhere() -> None:
     assert handles_of(LOGIN, HOME) == ["[bs:3]"]
     assert handles_of(LOGIN, "b" * 32) == ["[bs:aaaaaaaa.3]"]
     assert line_of(LOGIN, HOME, "zh").startswith("- 教训：")
     assert render_memories([], HOME, "en", "title_memory") == ""
 
 
-def test_the_name_of_a_kind_of_work_asks_for_such_work() -> None:
+def test_name_of_a_kind_of_work_finds_such_work() -> None:
     found = rank("fix", [LOGIN, TIDES], kinds={"login": "fix", "tides": "docs"})
     assert [(r.memory.id, r.reasons) for r in found] == [("login", ("same kind of task",))]
     assert rank("Deploy", [LOGIN], kinds={"login": "fix"}) == []

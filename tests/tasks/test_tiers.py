@@ -1,4 +1,4 @@
-"""How near tasks are, and whether titles mean the same."""
+"""Tiers of tasks, and similar titles."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def task(number: int, *, current: bool = False, begun: bool = True) -> Task:
     )
 
 
-def test_the_task_at_hand_is_short_the_last_three_are_middle_the_rest_is_long() -> None:
-    """What was never begun is in no tier."""
+def test_current_task_is_short_tier_last_three_middle_and_rest_long() -> None:
+    """A task that was never started is in no tier."""
     found = tiers([task(n) for n in range(1, 6)] + [task(6, current=True), task(7, begun=False)])
     assert found["6"] is Tier.SHORT
     assert [found[str(n)] for n in range(5, 0, -1)] == [
@@ -43,8 +43,8 @@ def test_the_task_at_hand_is_short_the_last_three_are_middle_the_rest_is_long() 
         ("?!", "…", False),
     ],
 )
-def test_titles_that_say_the_same(one: str, other: str, same: bool) -> None:
-    """Case, spacing and marks do not matter; titles without a word are never the same."""
+def test_equal_titles_are_recognised(one: str, other: str, same: bool) -> None:
+    """Case, spacing and punctuation do not matter; titles without a word never match."""
     assert same_title(one, other) is same
 
 
@@ -59,7 +59,7 @@ def test_titles_that_say_the_same(one: str, other: str, same: bool) -> None:
         ("", "paint", False),
     ],
 )
-def test_titles_that_mean_much_the_same(one: str, other: str, close: bool) -> None:
-    """Most of the telling words are in both."""
+def test_similar_titles_are_recognised(one: str, other: str, close: bool) -> None:
+    """They share most of the significant words."""
     assert alike(one, other) is close
     assert alike(other, one) is close

@@ -1,4 +1,4 @@
-"""Fast typing in a real terminal: what is typed too early decides nothing, what is typed in one burst loses nothing."""
+"""Fast typing in a real terminal: keys typed too early decide nothing, and bursts lose nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def command(line: str) -> ScriptedCall:
     return ScriptedCall("run_command", {"command": line})
 
 
-def test_keys_in_one_burst_with_the_message_approve_nothing(desk: Desk) -> None:
-    """A return and a y that came with the message are kept for the next one; the question waits for a key of its own."""
+def test_keys_sent_with_the_message_approve_nothing(desk: Desk) -> None:
+    """An Enter and a y in the same burst go to the next message; the question waits for its own key."""
     desk.model(Line(calls=(command("touch made"),), times=1), Line(text="Fine."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -31,8 +31,8 @@ def test_keys_in_one_burst_with_the_message_approve_nothing(desk: Desk) -> None:
     assert not (desk.folder / "made").exists()
 
 
-def test_a_refusal_and_its_reason_in_one_burst(desk: Desk) -> None:
-    """The return at its end is not lost."""
+def test_refusal_and_reason_may_come_in_one_burst(desk: Desk) -> None:
+    """The Enter at its end is not lost."""
     desk.model(Line(calls=(command("touch made"),), times=1), Line(text="Fine."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -43,8 +43,8 @@ def test_a_refusal_and_its_reason_in_one_burst(desk: Desk) -> None:
     assert "太危险了, too risky" in desk.said()
 
 
-def test_a_burst_does_not_decide_the_next_call(desk: Desk) -> None:
-    """What follows a reason was typed before the second question stood there: it is asked all the same."""
+def test_burst_does_not_decide_the_next_call(desk: Desk) -> None:
+    """Keys after the reason were typed before the second question: it is still asked."""
     desk.model(Line(calls=(command("touch one"), command("touch two")), times=1), Line(text="Fine."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -58,8 +58,8 @@ def test_a_burst_does_not_decide_the_next_call(desk: Desk) -> None:
     assert not (desk.folder / "two").exists()
 
 
-def test_who_is_typing_is_told_to_pause_and_can_stop(desk: Desk) -> None:
-    """Ctrl-C is heard at once, also while other keys go aside."""
+def test_typing_user_is_asked_to_pause_and_can_stop(desk: Desk) -> None:
+    """Ctrl-C works at once, also while other keys are set aside."""
     desk.model(Line(calls=(command("touch made"),), times=1), Line(text="Fine."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -72,8 +72,8 @@ def test_who_is_typing_is_told_to_pause_and_can_stop(desk: Desk) -> None:
     assert not (desk.folder / "made").exists()
 
 
-def test_a_question_is_not_answered_by_what_was_typed_before(desk: Desk) -> None:
-    """An answer of several lines in one burst is taken whole; a line from before the question is not."""
+def test_earlier_input_does_not_answer_a_question(desk: Desk) -> None:
+    """A multi-line answer in one burst is taken whole; a line typed before the question is not."""
     question = ScriptedCall("ask_followup_question", {"question": "Which colour?"})
     desk.model(Line(calls=(question,), times=1), Line(text="Painted."))
     terminal = desk.chat()
@@ -87,8 +87,8 @@ def test_a_question_is_not_answered_by_what_was_typed_before(desk: Desk) -> None
     assert "deep\\nblue" in repr(desk.said())
 
 
-def test_a_result_sent_back_in_one_burst(desk: Desk) -> None:
-    """Not yet, what is missing, no picture: typed without a look at the screen."""
+def test_result_can_be_sent_back_in_one_burst(desk: Desk) -> None:
+    """Not yet, what is missing, no picture: typed without looking at the screen."""
     done = ScriptedCall("attempt_completion", {"result": "All done."})
     desk.model(Line(calls=(done,), times=1), Line(text="I go on."))
     terminal = desk.chat()
@@ -100,8 +100,8 @@ def test_a_result_sent_back_in_one_burst(desk: Desk) -> None:
     assert "the tests are missing" in desk.said()
 
 
-def test_a_command_that_asks_is_not_answered_by_what_came_with_it(desk: Desk) -> None:
-    """`/crop` and a y in one burst: nothing leaves the prompt before the person has seen what would."""
+def test_keys_sent_with_a_command_do_not_confirm_it(desk: Desk) -> None:
+    """`/crop` and a y in one burst: nothing is cropped before the user has seen what would be."""
     desk.model(Line(text="To the sea, where the ships are and the wind never stops."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -116,8 +116,8 @@ def test_a_command_that_asks_is_not_answered_by_what_came_with_it(desk: Desk) ->
     terminal.wait_for("nothing was changed", READY, "› y")
 
 
-def test_a_stop_that_comes_as_a_signal_reaches_a_question(desk: Desk) -> None:
-    """A moment before the question takes the keyboard, Ctrl-C still is a signal; it stops all the same."""
+def test_interrupt_signal_reaches_a_question(desk: Desk) -> None:
+    """Just before the question takes the keyboard, Ctrl-C is still a signal; it stops all the same."""
     desk.model(Line(calls=(command("touch made"),), times=1), Line(text="Fine."))
     terminal = desk.chat()
     terminal.wait_for(READY)

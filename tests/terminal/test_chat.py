@@ -27,8 +27,8 @@ def command(line: str) -> ScriptedCall:
     return ScriptedCall("run_command", {"command": line})
 
 
-def test_an_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
-    """Thinking is folded, Markdown drawn, and the status line says what the service reported."""
+def test_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
+    """Thinking is folded, and the status line shows what the service reported."""
     usage = {"input": 2000, "cached": 1500, "output": 100}
     desk.model(Line(text=STREAMED, reasoning="Let me see.\nYes.", chunk=3, usage=usage))
     terminal = desk.chat()
@@ -46,8 +46,8 @@ def test_an_answer_is_drawn_as_markdown_and_counted(desk: Desk) -> None:
     terminal.wait_for("Let me see.")
 
 
-def test_the_figures_move_while_an_answer_comes(desk: Desk, tmp_path: Path) -> None:
-    """An estimate, marked as one, during the stream; what the service reported after it."""
+def test_figures_are_updated_during_an_answer(desk: Desk, tmp_path: Path) -> None:
+    """A marked estimate during the stream; the reported figures after it."""
     go = tmp_path / "go"
     usage = {"input": 2000, "cached": 1500, "output": 100}
     desk.model(Line(text="many words " * 40, wait_for_file=str(go), wait_after=30, usage=usage))
@@ -60,8 +60,8 @@ def test_the_figures_move_while_an_answer_comes(desk: Desk, tmp_path: Path) -> N
     assert "~" not in shown.splitlines()[-1]
 
 
-def test_approved_and_run(desk: Desk) -> None:
-    """The command stands there to the letter, the bell rings, and nothing runs before the key."""
+def test_approved_command_runs(desk: Desk) -> None:
+    """It is shown exactly, the bell rings, and nothing runs before the key."""
     desk.model(
         Line(text="I look.", calls=(command("echo one > made.txt; cat made.txt"),), times=1),
         Line(text="It worked."),
@@ -79,8 +79,8 @@ def test_approved_and_run(desk: Desk) -> None:
     assert (desk.folder / "made.txt").read_text() == "one\n"
 
 
-def test_refused_with_a_reason_that_the_model_reads(desk: Desk) -> None:
-    """Two calls of one reply: one refused with a reason, one allowed; the next request holds the reason."""
+def test_refusal_reason_reaches_the_model(desk: Desk) -> None:
+    """Two calls of one reply: one refused, one allowed; the next request has the reason."""
     desk.model(
         Line(text="Two things.", calls=(command("echo first > a"), command("echo second > b")), times=1),
         Line(text="Understood."),
@@ -100,7 +100,7 @@ def test_refused_with_a_reason_that_the_model_reads(desk: Desk) -> None:
     assert "keep a as it is" in desk.said()
 
 
-def test_what_was_refused_is_marked_when_it_comes_again(desk: Desk) -> None:
+def test_repeated_proposal_is_marked_as_refused_before(desk: Desk) -> None:
     desk.model(
         Line(calls=(command("rm -r build"),), times=1),
         Line(calls=(command("rm -r build"),), times=1),
@@ -120,8 +120,8 @@ def test_what_was_refused_is_marked_when_it_comes_again(desk: Desk) -> None:
     terminal.wait_for("I give up.", READY)
 
 
-def test_a_pattern_is_edited_and_holds_for_the_session(desk: Desk) -> None:
-    """What fits the pattern is not asked for again; something else is."""
+def test_edited_pattern_applies_to_the_session(desk: Desk) -> None:
+    """Matching calls are not asked about again; others are."""
     desk.model(
         Line(calls=(command("touch one"),), times=1),
         Line(calls=(command("touch two"),), times=1),
@@ -149,7 +149,7 @@ def test_a_pattern_is_edited_and_holds_for_the_session(desk: Desk) -> None:
 
 
 def test_keys_pressed_before_a_question_decide_nothing(desk: Desk, tmp_path: Path) -> None:
-    """What is typed while the model still works goes into the next message, not into an approval."""
+    """What is typed while the model works goes into the next message, not into an approval."""
     go, paused = tmp_path / "go", tmp_path / "paused"
     desk.model(
         Line(
@@ -178,8 +178,8 @@ def test_keys_pressed_before_a_question_decide_nothing(desk: Desk, tmp_path: Pat
     assert not (desk.folder / "made").exists()
 
 
-def test_a_question_with_options(desk: Desk) -> None:
-    """One of the options by arrow keys; another time an answer of one's own."""
+def test_question_with_options_takes_a_choice_or_text(desk: Desk) -> None:
+    """An option by arrow keys; another time a typed answer."""
     question = ScriptedCall(
         "ask_followup_question", {"question": "Which colour?", "options": ["red", "blue"]}
     )
@@ -198,8 +198,8 @@ def test_a_question_with_options(desk: Desk) -> None:
     assert "green, please" in desk.said(2)
 
 
-def test_a_result_is_sent_back_and_then_accepted(desk: Desk) -> None:
-    """Not yet takes feedback, which the model gets; the second attempt is accepted and ends the run."""
+def test_result_is_sent_back_and_then_accepted(desk: Desk) -> None:
+    """The model gets the feedback; the second attempt is accepted and ends the run."""
     desk.model(
         Line(calls=(ScriptedCall("attempt_completion", {"result": "First **try**."}),), times=1),
         Line(calls=(ScriptedCall("attempt_completion", {"result": "Second try."}),), times=1),
@@ -220,8 +220,8 @@ def test_a_result_is_sent_back_and_then_accepted(desk: Desk) -> None:
     terminal.wait_for("accepted", "Task completed.", READY)
 
 
-def test_stopped_in_mid_stream_and_gone_on(desk: Desk, tmp_path: Path) -> None:
-    """Ctrl-C keeps what was said, the chat goes on, and the model sees what it had said."""
+def test_run_is_stopped_during_a_stream_and_continued(desk: Desk, tmp_path: Path) -> None:
+    """Ctrl-C keeps the text, the chat goes on, and the model sees what it had said."""
     desk.model(
         Line(
             text="These words came. Those did not.",
@@ -244,7 +244,7 @@ def test_stopped_in_mid_stream_and_gone_on(desk: Desk, tmp_path: Path) -> None:
     assert "These words came." in desk.said()
 
 
-def test_ctrl_c_twice_leaves_and_ctrl_d_too(desk: Desk) -> None:
+def test_ctrl_c_twice_and_ctrl_d_quit(desk: Desk) -> None:
     desk.model(Line(text="Hello."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -263,8 +263,8 @@ def test_ctrl_c_twice_leaves_and_ctrl_d_too(desk: Desk) -> None:
     assert "Everything is saved" in other.everything()
 
 
-def test_a_task_by_keys(desk: Desk) -> None:
-    """F2, F3 and F4 start a task, complete it and send it back; what was being typed stays."""
+def test_function_keys_change_the_task(desk: Desk) -> None:
+    """F2, F3 and F4 start a task, complete it and send it back; the typed text stays."""
     desk.model(Line(text="Hello."))
     terminal = desk.chat()
     terminal.wait_for("no task")
@@ -283,7 +283,7 @@ def test_a_task_by_keys(desk: Desk) -> None:
 
 
 def test_alt_keys_reach_the_task_bar(desk: Desk) -> None:
-    """The same by Alt-n, as a terminal sends it, and Escape turns away."""
+    """The same by Alt-n, as a terminal sends it; Escape cancels."""
     desk.model(Line(text="Hello."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -297,8 +297,8 @@ def test_alt_keys_reach_the_task_bar(desk: Desk) -> None:
     wait_until(lambda: terminal.screen().count("No current task") > shown.count("No current task"))
 
 
-def test_several_lines(desk: Desk) -> None:
-    """Alt-Enter, Ctrl-J and a backslash make lines; pasted lines stay together; Enter sends all of them."""
+def test_messages_may_have_several_lines(desk: Desk) -> None:
+    """Alt-Enter, Ctrl-J and a backslash make lines; pasted lines stay together; Enter sends them all."""
     desk.model(Line(text="Read."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -311,8 +311,8 @@ def test_several_lines(desk: Desk) -> None:
     assert "one\ntwo\nthree\nfour\nfive" in desk.said()
 
 
-def test_in_chinese(desk: Desk) -> None:
-    """Wide characters stay in their columns, keys of an input method are understood."""
+def test_chat_works_in_chinese(desk: Desk) -> None:
+    """Wide characters keep their columns, keys of an input method are understood."""
     desk.model(
         Line(text="我看一下。", calls=(command("echo 中文 > 文件.txt"),), times=1),
         Line(text="**好了**，全部完成。"),
@@ -326,8 +326,8 @@ def test_in_chinese(desk: Desk) -> None:
     assert (desk.folder / "文件.txt").read_text(encoding="utf-8") == "中文\n"
 
 
-def test_narrow_terminals(desk: Desk) -> None:
-    """At 60 and at 40 columns nothing wraps that should not, and the figures that matter are there."""
+def test_narrow_terminals_are_supported(desk: Desk) -> None:
+    """At 60 and at 40 columns nothing wraps wrongly, and the important figures are there."""
     desk.model(Line(text="A sentence that is rather longer than the terminal is wide, so that it wraps."))
     for columns in (60, 40):
         terminal = desk.chat(columns=columns)
@@ -337,8 +337,8 @@ def test_narrow_terminals(desk: Desk) -> None:
         assert "%" in shown.splitlines()[-1]
 
 
-def test_resized_in_mid_stream(desk: Desk, tmp_path: Path) -> None:
-    """A window made narrower while an answer comes leaves no rests of the status line behind."""
+def test_resizing_during_a_stream_leaves_no_remains(desk: Desk, tmp_path: Path) -> None:
+    """Of the status line, when the window becomes narrower."""
     go, paused = tmp_path / "go", tmp_path / "paused"
     text = "First paragraph.\n\nSecond paragraph with a few more words.\n\nThird."
     desk.model(Line(text=text, chunk=30, wait_for_file=str(go), wait_after=2, touch=str(paused)))
@@ -353,8 +353,8 @@ def test_resized_in_mid_stream(desk: Desk, tmp_path: Path) -> None:
     assert terminal.everything().count("Ctrl-C to stop") == 0
 
 
-def test_an_answer_that_tries_to_control_the_terminal(desk: Desk) -> None:
-    """Escape sequences in an answer and in the output of a command are shown or dropped, never obeyed."""
+def test_answer_cannot_control_the_terminal(desk: Desk) -> None:
+    """Escape sequences in answers and command output are shown or dropped, never executed."""
     evil = "\x1b]0;owned\x07\x1b[2J"
     desk.model(
         Line(
@@ -376,8 +376,8 @@ def test_an_answer_that_tries_to_control_the_terminal(desk: Desk) -> None:
     assert b"\x1b[2J" not in terminal.raw
 
 
-def test_a_command_of_ones_own(desk: Desk) -> None:
-    """`!command` runs unasked, its output is shown in a line, and the model sees it with the next message."""
+def test_shell_command_of_the_user_runs(desk: Desk) -> None:
+    """`!command` needs no approval, its output is one line, and the model sees it with the next message."""
     desk.model(Line(text="I saw it."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -388,8 +388,8 @@ def test_a_command_of_ones_own(desk: Desk) -> None:
     assert "by hand" in desk.said()
 
 
-def test_going_on_with_the_newest_thread(desk: Desk) -> None:
-    """--continue takes the thread of this folder up again; --pick offers it in a list that narrows."""
+def test_newest_thread_can_be_continued(desk: Desk) -> None:
+    """--continue takes the newest of this folder; --pick offers a list that narrows."""
     desk.model(Line(text="The answer was 42."))
     first = desk.chat()
     first.wait_for(READY)
@@ -409,8 +409,8 @@ def test_going_on_with_the_newest_thread(desk: Desk) -> None:
     third.wait_for("The answer was 42.", READY)
 
 
-def test_what_a_crash_left_is_offered(desk: Desk, tmp_path: Path) -> None:
-    """Killed in mid-answer; the next start says so and goes on with it."""
+def test_crashed_run_is_offered(desk: Desk, tmp_path: Path) -> None:
+    """Killed during an answer; the next start says so and continues it."""
     desk.model(
         Line(text="Some words. More.", chunk=6, times=1, wait_for_file=str(tmp_path / "never"), wait_after=3),
         Line(text="Finished after all."),
@@ -426,7 +426,7 @@ def test_what_a_crash_left_is_offered(desk: Desk, tmp_path: Path) -> None:
     again.wait_for("Finished after all.", READY)
 
 
-def test_without_a_model_the_companion_answers(desk: Desk) -> None:
+def test_companion_answers_without_a_model(desk: Desk) -> None:
     desk.config.write_text("", encoding="utf-8")
     terminal = desk.chat()
     terminal.wait_for("offline: no model is configured", "Welcome.", READY)
@@ -434,7 +434,7 @@ def test_without_a_model_the_companion_answers(desk: Desk) -> None:
     terminal.wait_for("Hint: /context", READY)
 
 
-def test_a_failing_service_is_said_and_the_chat_goes_on(desk: Desk) -> None:
+def test_service_error_is_shown_and_the_chat_goes_on(desk: Desk) -> None:
     from backscroll.testing.scenario import Fault
 
     desk.model(Line(fault=Fault(401, "wrong key"), times=1), Line(text="Better now."))
@@ -446,8 +446,8 @@ def test_a_failing_service_is_said_and_the_chat_goes_on(desk: Desk) -> None:
     terminal.wait_for("Better now.", READY)
 
 
-def test_a_busy_service_and_a_cut_stream(desk: Desk) -> None:
-    """Both are tried again by themselves, it is said, and half an answer does not stay as if it were one."""
+def test_overload_and_cut_stream_are_retried(desk: Desk) -> None:
+    """This is reported, and half an answer does not stay as if it were one."""
     from backscroll.testing.scenario import Fault
 
     desk.model(

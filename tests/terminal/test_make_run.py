@@ -1,4 +1,4 @@
-"""What `make run` runs: the chat with its first minute in a terminal, a demonstration in a pipe."""
+"""`make run`: the chat with its welcome in a terminal, a demonstration in a pipe."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def recipe() -> str:
     return f"cd '{tree.ROOT}'; {said.stdout.splitlines()[-1]}"
 
 
-def test_in_a_terminal_it_is_the_chat_with_its_first_minute(desk: Desk, recipe: str) -> None:
-    """An empty store, no model: the welcome says so, and the chat leaves as it should."""
+def test_make_run_in_a_terminal_starts_the_chat(desk: Desk, recipe: str) -> None:
+    """An empty store, no model: the welcome says so, and the chat exits cleanly."""
     terminal = desk.program("bash", "-c", recipe)
     terminal.wait_for("Backscroll", "Welcome.", "No model is configured yet", READY)
     terminal.type(CTRL_D)
     assert terminal.wait_for_end() == 0
 
 
-def test_in_a_pipe_it_is_a_demonstration_that_leaves_nothing(tmp_path: Path, recipe: str) -> None:
-    """The tour goes to the pipe whole, the person's own store is not made, and the demonstration's is gone."""
+def test_make_run_in_a_pipe_is_a_demonstration(tmp_path: Path, recipe: str) -> None:
+    """The tour is printed whole, the user's own store is not created, and the demo's is removed."""
     place = tmp_path / "place"
     place.mkdir()
     store = tmp_path / "store.db"

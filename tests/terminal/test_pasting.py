@@ -1,4 +1,4 @@
-"""Long pastes in a real terminal: a mark in the line, the whole text in the record and before the model."""
+"""Long pastes in a real terminal: a mark in the line, the whole text in the log and in the prompt."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def recorded(desk: Desk) -> str:
         return [m.text for m in thread if m.role == "user"][-1]
 
 
-def test_long_pastes_fold_and_are_sent_whole(desk: Desk) -> None:
-    """Two of them in one message, with words between; what a paste mentions is no file that was meant."""
+def test_long_pastes_are_folded_and_sent_whole(desk: Desk) -> None:
+    """Two in one message, with text between; an @ in a paste mentions no file."""
     desk.model(Line(text="I read it."))
     (desk.folder / "somebody").write_text("a file that nobody meant")
     terminal = desk.chat()
@@ -50,7 +50,7 @@ def test_long_pastes_fold_and_are_sent_whole(desk: Desk) -> None:
     assert recorded(desk) == f"first {LONG} then {CHINESE}"
 
 
-def test_a_paste_while_the_agent_works_is_folded_too(desk: Desk, tmp_path: Path) -> None:
+def test_paste_while_the_agent_works_is_folded_too(desk: Desk, tmp_path: Path) -> None:
     """It waits for the next message, as a mark, and is sent whole."""
     go, paused = tmp_path / "go", tmp_path / "paused"
     desk.model(
@@ -70,8 +70,8 @@ def test_a_paste_while_the_agent_works_is_folded_too(desk: Desk, tmp_path: Path)
     assert recorded(desk) == CHINESE
 
 
-def test_a_mark_is_deleted_as_one_and_unfolded_in_place(desk: Desk) -> None:
-    """Backspace takes the whole paste back; Ctrl-O puts its text into the line. In Chinese."""
+def test_mark_is_deleted_as_one_and_unfolded_in_place(desk: Desk) -> None:
+    """Backspace removes the whole paste; Ctrl-O puts its text into the line. In Chinese."""
     desk.model(Line(text="I read it."))
     terminal = desk.chat(language="zh")
     terminal.wait_for(READY)
@@ -93,8 +93,8 @@ def test_a_mark_is_deleted_as_one_and_unfolded_in_place(desk: Desk) -> None:
     assert recorded(desk) == "看 " + "\n".join("甲乙丙丁戊己庚辛壬癸子") + "！"
 
 
-def test_the_editor_gets_the_whole_text(desk: Desk, tmp_path: Path) -> None:
-    """What it leaves unchanged is folded again."""
+def test_editor_gets_the_whole_text(desk: Desk, tmp_path: Path) -> None:
+    """Unchanged pastes are folded again."""
     desk.model(Line(text="I read it."))
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\ngrep -c line "$1" > counted; printf "%s, edited" "$(cat "$1")" > "$1"\n')

@@ -8,8 +8,8 @@ from tests.terminal.conftest import READY, Desk
 from tests.terminal.scripted import scripted
 
 
-def test_a_journey_with_a_server_of_its_own(desk: Desk, tmp_path: Path) -> None:
-    """What the chat sends arrives there, and is logged for others to read."""
+def test_terminal_journey_uses_its_own_server(desk: Desk, tmp_path: Path) -> None:
+    """What the chat sends arrives there, and is logged."""
     with scripted(tmp_path, [{"text": "From another process."}]) as server:
         desk.use(server.url)
         terminal = desk.chat()

@@ -15,8 +15,8 @@ def talking(desk: Desk, *lines: Line, language: str = "en", **more: int) -> Term
     return terminal
 
 
-def test_from_completion_to_a_crop_and_back(desk: Desk) -> None:
-    """Names complete, the crop is shown and asked, and undo takes it back."""
+def test_crop_by_completed_command_and_undo(desk: Desk) -> None:
+    """Names complete, the crop is shown and confirmed, and undo reverts it."""
     terminal = talking(desk, Line(text="To the sea.", times=1), Line(text="In May."))
     terminal.enter("Where shall we go?")
     terminal.wait_for("To the sea.", READY, gone="Ctrl-C to stop")
@@ -36,8 +36,8 @@ def test_from_completion_to_a_crop_and_back(desk: Desk) -> None:
     terminal.wait_for("And when?", "In May.", READY)
 
 
-def test_an_edited_question_is_answered_anew(desk: Desk) -> None:
-    """The picker, the field with the old words, the new answer; the model sees only the new words."""
+def test_edited_question_is_answered_again(desk: Desk) -> None:
+    """The picker, the field with the old text, the new answer; the model sees only the new text."""
     terminal = talking(desk, Line(text="To the sea.", times=1), Line(text="To the hills."))
     terminal.enter("Where shall we go?")
     terminal.wait_for("To the sea.", READY, gone="Ctrl-C to stop")
@@ -54,8 +54,8 @@ def test_an_edited_question_is_answered_anew(desk: Desk) -> None:
     assert "To the sea." not in desk.said()
 
 
-def test_alternatives_of_an_answer(desk: Desk) -> None:
-    """Once more, and back to the first one."""
+def test_alternatives_of_an_answer_can_be_selected(desk: Desk) -> None:
+    """Regenerate, and back to the first one."""
     terminal = talking(desk, Line(text="First answer.", times=1), Line(text="Second answer."))
     terminal.enter("Tell me")
     terminal.wait_for("First answer.", READY, gone="Ctrl-C to stop")
@@ -65,7 +65,7 @@ def test_alternatives_of_an_answer(desk: Desk) -> None:
     terminal.wait_for("alternative 1 of 2", READY)
 
 
-def test_the_graph_is_edited_in_place(desk: Desk) -> None:
+def test_graph_is_edited_in_place(desk: Desk) -> None:
     """A new node with an attribute, by keys alone."""
     terminal = talking(desk, Line(text="Fine."))
     terminal.enter("/graph edit")
@@ -90,8 +90,8 @@ def number_of(terminal: Terminal, option: str) -> str:
     return line.partition(".")[0].strip(" ❯")
 
 
-def test_a_mentioned_file_reaches_the_model_as_data(desk: Desk) -> None:
-    """Completed with Tab, said in a line, and marked in the request; the words are as typed. In Chinese."""
+def test_mentioned_file_reaches_the_model_as_data(desk: Desk) -> None:
+    """Completed with Tab, shown in a line, and marked in the request; the text is as typed. In Chinese."""
     (desk.folder / "说明书.md").write_text("暗号是青松\n", encoding="utf-8")
     terminal = talking(desk, Line(text="读完了。"), language="zh")
     terminal.type("看看@说明")
@@ -106,7 +106,7 @@ def test_a_mentioned_file_reaches_the_model_as_data(desk: Desk) -> None:
 
 
 def test_errors_and_unknown_commands_do_not_end_the_chat(desk: Desk) -> None:
-    """What goes wrong is said, in Chinese too, and the next line works."""
+    """They are reported, in Chinese too, and the next line works."""
     terminal = talking(desk, Line(text="好。"), language="zh")
     terminal.enter("/contxt")
     terminal.wait_for("没有 /contxt 这个命令", "/context", READY)

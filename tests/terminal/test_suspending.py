@@ -41,7 +41,7 @@ def sane(terminal: Terminal, number: int) -> None:
     terminal.wait_for(f"\n{number}0 0\n")
 
 
-def test_at_the_prompt_in_mid_stream_and_at_a_question(desk: Desk, tmp_path: Path) -> None:
+def test_chat_can_be_suspended_anywhere(desk: Desk, tmp_path: Path) -> None:
     go = tmp_path / "go"
     desk.model(
         Line(text="Words that came. Words after.", chunk=17, times=1, wait_for_file=str(go), wait_after=2),

@@ -19,8 +19,8 @@ PNG = bytes.fromhex(
 )
 
 
-def test_a_pasted_picture_goes_along(desk: Desk) -> None:
-    """The path of a picture becomes a mark; the model gets the picture, the text stays as typed."""
+def test_pasted_picture_is_attached(desk: Desk) -> None:
+    """Its path becomes a mark; the model gets the picture, the text stays as typed."""
     server = desk.model(Line(text="I see it."))
     picture = desk.folder / "my map.png"
     picture.write_bytes(PNG)
@@ -34,7 +34,7 @@ def test_a_pasted_picture_goes_along(desk: Desk) -> None:
     assert "image" in str(server.asked[-1].body["messages"])
 
 
-def test_a_dropped_file_is_mentioned_and_read(desk: Desk) -> None:
+def test_dropped_file_is_mentioned_and_attached(desk: Desk) -> None:
     desk.model(Line(text="Read."))
     (desk.folder / "notes.txt").write_text("the secret word is xylophone\n")
     terminal = desk.chat()
@@ -46,7 +46,7 @@ def test_a_dropped_file_is_mentioned_and_read(desk: Desk) -> None:
     assert "xylophone" in desk.said()
 
 
-def test_a_clipboard_that_is_not_there_is_said(desk: Desk, tmp_path: Path) -> None:
+def test_missing_clipboard_program_is_reported(desk: Desk, tmp_path: Path) -> None:
     desk.model(Line(text="Hello."))
     empty = tmp_path / "bin"
     empty.mkdir()
@@ -58,8 +58,8 @@ def test_a_clipboard_that_is_not_there_is_said(desk: Desk, tmp_path: Path) -> No
     terminal.wait_for("cannot read images from the clipboard", "pngpaste", "› words")
 
 
-def test_the_editor_takes_over(desk: Desk, tmp_path: Path) -> None:
-    """Ctrl-X Ctrl-E: what the editor leaves is in the line, and can still be changed."""
+def test_line_can_be_edited_in_an_editor(desk: Desk, tmp_path: Path) -> None:
+    """Ctrl-X Ctrl-E: the saved text is in the line, and can still be changed."""
     desk.model(Line(text="Hello."))
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nprintf "%s, edited" "$(cat "$1")" > "$1"\n')
@@ -72,8 +72,8 @@ def test_the_editor_takes_over(desk: Desk, tmp_path: Path) -> None:
     terminal.wait_for("draft, edited")
 
 
-def test_history_is_found_again(desk: Desk) -> None:
-    """The arrow finds what was typed in an earlier chat of this folder; nobody else can read it."""
+def test_history_of_an_earlier_chat_is_available(desk: Desk) -> None:
+    """The arrow key finds what was typed in this folder; no other user can read it."""
     desk.model(Line(text="Hello."))
     first = desk.chat()
     first.wait_for(READY)
@@ -89,7 +89,7 @@ def test_history_is_found_again(desk: Desk) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-def test_completion_of_commands_and_files(desk: Desk) -> None:
+def test_commands_and_files_are_completed(desk: Desk) -> None:
     desk.model(Line(text="Hello."))
     (desk.folder / "harbour.txt").touch()
     terminal = desk.chat()
@@ -104,7 +104,7 @@ def test_completion_of_commands_and_files(desk: Desk) -> None:
 
 
 def test_slash_commands_are_not_sent(desk: Desk) -> None:
-    """A command acts on the conversation; an unknown one is told so; the chat goes on."""
+    """A command acts on the thread; an unknown one is reported; the chat goes on."""
     server = desk.model(Line(text="Hello."))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -118,7 +118,7 @@ def test_slash_commands_are_not_sent(desk: Desk) -> None:
 
 
 def test_escape_at_an_approval_stops_the_run(desk: Desk) -> None:
-    """Nothing is run, the chat goes on, and the next message reaches the model in a valid conversation."""
+    """Nothing runs, the chat goes on, and the next message reaches the model in a valid prompt."""
     desk.model(
         Line(calls=(ScriptedCall("run_command", {"command": "touch made"}),), times=1),
         Line(text="As you like."),
@@ -134,7 +134,7 @@ def test_escape_at_an_approval_stops_the_run(desk: Desk) -> None:
     terminal.wait_for("As you like.", READY)
 
 
-def test_ctrl_c_twice_in_mid_stream_leaves(desk: Desk, tmp_path: Path) -> None:
+def test_ctrl_c_twice_during_a_stream_quits(desk: Desk, tmp_path: Path) -> None:
     desk.model(Line(text="Some words. More.", chunk=11, wait_for_file=str(tmp_path / "never"), wait_after=2))
     terminal = desk.chat()
     terminal.wait_for(READY)
@@ -146,7 +146,7 @@ def test_ctrl_c_twice_in_mid_stream_leaves(desk: Desk, tmp_path: Path) -> None:
     assert terminal.wait_for_end() == 0
 
 
-def test_a_running_command_shows_its_last_lines_and_can_be_stopped(desk: Desk) -> None:
+def test_running_command_shows_its_last_lines_and_can_be_stopped(desk: Desk) -> None:
     desk.model(
         Line(calls=(ScriptedCall("run_command", {"command": "echo tick; echo tock; sleep 60"}),), times=1),
         Line(text="Stopped it."),
@@ -161,8 +161,8 @@ def test_a_running_command_shows_its_last_lines_and_can_be_stopped(desk: Desk) -
     terminal.wait_for("Stopped.", READY)
 
 
-def test_the_terminal_is_put_right_at_the_end(desk: Desk) -> None:
-    """After leaving, a shell echoes again: the state of the terminal is the one from before."""
+def test_terminal_state_is_restored_at_the_end(desk: Desk) -> None:
+    """After quitting, a shell echoes again."""
     desk.model(Line(text="Hello."))
     script = f"stty -g > before; {sys.executable} -m backscroll chat; stty -g > after; echo ended"
     terminal = desk.program("sh", "-c", script)

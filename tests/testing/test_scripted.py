@@ -78,8 +78,8 @@ fault = { status = 503, message = "resting", retry_after = 2 }
 """
 
 
-def test_a_scenario_is_played(tmp_path: Path) -> None:
-    """Lines are picked by what they say they fit, in order, and used up."""
+def test_scenario_is_played(tmp_path: Path) -> None:
+    """Lines are chosen by what they match, in order, and used up."""
     path = tmp_path / "s.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     tool = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
@@ -107,8 +107,8 @@ def test_a_scenario_is_played(tmp_path: Path) -> None:
         assert len(server.asked) == 7
 
 
-def test_json_is_read_too(tmp_path: Path) -> None:
-    """The same shape as JSON."""
+def test_scenario_may_be_json(tmp_path: Path) -> None:
+    """With the same structure."""
     path = tmp_path / "s.json"
     path.write_text('{"line": [{"text": "x", "cut_after": 3}]}', encoding="utf-8")
     assert load_scenario(path) == Scenario(lines=(Line(text="x", cut_after=3),))
@@ -137,12 +137,12 @@ def test_json_is_read_too(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_in_a_scenario_are_named(data: Any, told: str) -> None:
-    """With the place and what is wrong there."""
+    """With the place and the error."""
     with pytest.raises(FormatError, match=told):
         scenario_of(data)
 
 
-def test_files_that_are_no_scenario(tmp_path: Path) -> None:
+def test_invalid_scenario_files_are_refused(tmp_path: Path) -> None:
     """A missing file, and one that is not TOML."""
     with pytest.raises(NotFound):
         load_scenario(tmp_path / "none.toml")
@@ -194,24 +194,24 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments"
         ("/chat/completions", b"[]"),
     ],
 )
-def test_prompts_that_the_real_services_refuse(path: str, body: Any) -> None:
-    """Orphans, unanswered calls, wrong orders, no messages, no JSON: 400, in the shape of the wire."""
+def test_prompts_that_real_services_refuse_are_refused(path: str, body: Any) -> None:
+    """Orphans, unanswered calls, wrong order, no messages, no JSON: 400, in the format of the wire."""
     with ScriptedServer(None, Line(text="x")) as server:
         status, told, _ = post(server, path, body)
     assert status == 400
     assert told["error"]["message"]
 
 
-def test_validity_can_be_switched_off() -> None:
-    """For those who test what happens to bad prompts."""
+def test_validation_can_be_switched_off() -> None:
+    """To test what happens to invalid prompts."""
     orphan = chat(USER, {"role": "tool", "tool_call_id": "c9", "content": "x"})
     with ScriptedServer(Scenario((Line(text="x"),), validate=False)) as server:
         assert post(server, "/chat/completions", orphan)[0] == 200
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_window_overflows_in_the_words_of_its_vendor(kind: Kind) -> None:
-    """Prompt and room for the answer count together."""
+def test_overflow_uses_the_vendors_words(kind: Kind) -> None:
+    """Prompt and requested output count together."""
     from backscroll.errors import ContextOverflow
 
     with (
@@ -225,8 +225,8 @@ def test_a_window_overflows_in_the_words_of_its_vendor(kind: Kind) -> None:
             client.complete(ask("long " * 500, max_tokens=100))
 
 
-def test_a_rate_is_kept() -> None:
-    """More requests than allowed in a period get 429 with the time that is left."""
+def test_rate_limit_is_enforced() -> None:
+    """More requests than allowed in a period get 429 with the remaining time."""
     now = [0.0]
     service = ScriptedService(Scenario((Line(text="x"),), rate=2, period=10.0), clock=lambda: now[0])
     asked = read_request("openai-chat", chat(USER))
@@ -243,8 +243,8 @@ def test_a_rate_is_kept() -> None:
 
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses"])
-def test_a_shared_beginning_is_cached_by_itself(kind: Kind) -> None:
-    """In steps, from a least size on, up to the first byte that differs; another model knows nothing of it."""
+def test_shared_prefix_is_cached_automatically(kind: Kind) -> None:
+    """In steps, from a minimum size, up to the first different byte; per model."""
     scenario = Scenario((Line(text="x"),), cache_least=64, cache_step=32)
     long = "stable words " * 100
     with ScriptedServer(scenario) as server, client_at(server.url, kind) as client:
@@ -263,8 +263,8 @@ def test_a_shared_beginning_is_cached_by_itself(kind: Kind) -> None:
         assert cached("tiny")[0] == cached("tiny")[0] == 0
 
 
-def test_marked_beginnings_are_cached_and_counted_apart() -> None:
-    """Anthropic's way: written up to the mark, read the next time, and the rest is plain input."""
+def test_marked_prefix_is_cached_and_counted() -> None:
+    """As Anthropic does: written up to the mark, read the next time, and the rest is plain input."""
     scenario = Scenario((Line(text="x"),), cache_least=10)
     mark = {"cache_control": {"type": "ephemeral"}}
 
@@ -292,8 +292,8 @@ def test_marked_beginnings_are_cached_and_counted_apart() -> None:
         assert sum(first) == sum(plain)
 
 
-def test_tokens_can_be_counted_beforehand() -> None:
-    """As Anthropic's service offers; nothing is remembered by it."""
+def test_tokens_can_be_counted_in_advance() -> None:
+    """As with Anthropic; this changes no state."""
     with ScriptedServer(None, Line(text="x")) as server:
         status, told, _ = post(server, "/messages/count_tokens", chat(USER))
         assert status == 200
@@ -304,8 +304,8 @@ def test_tokens_can_be_counted_beforehand() -> None:
 # -- life --------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_left_behind() -> None:
-    """Hanging, slow and idle connections end with the server; so do its threads, and the port is free again."""
+def test_closed_server_leaves_nothing_behind() -> None:
+    """Hanging, slow and idle connections end; so do its threads, and the port is free again."""
     before = set(threading.enumerate())
     with ScriptedServer(None, Line(contains=("hang",), hang=600.0), Line(delay=600.0)) as server:
         ends = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
@@ -326,7 +326,7 @@ def test_nothing_is_left_behind() -> None:
     server.stop()
 
 
-def test_many_at_once() -> None:
+def test_concurrent_requests_are_answered_and_logged() -> None:
     """Requests of several threads are all answered and all remembered."""
     with ScriptedServer(None, Line(text="{last}", fill=True)) as server:
         answers: list[str] = []
@@ -344,15 +344,15 @@ def test_many_at_once() -> None:
         assert len(server.asked) == 12
 
 
-def test_other_addresses() -> None:
-    """The list of models, and 404 for what there is not."""
+def test_other_endpoints_are_answered() -> None:
+    """The list of models, and 404 for unknown ones."""
     with ScriptedServer(Scenario(models=("a", "b"))) as server:
         with urllib.request.urlopen(f"{server.url}/models", timeout=60) as answer:
             assert [m["id"] for m in json.loads(answer.read())["data"]] == ["a", "b"]
         assert post(server, "/embeddings", {})[0] == 404
 
 
-def test_the_same_scenario_gives_the_same_bytes() -> None:
+def test_same_scenario_gives_the_same_bytes() -> None:
     """No clock and no chance in an answer."""
     line = Line(text="词" * 30, calls=(ScriptedCall("f", {"x": 1}),), reasoning="r")
 
@@ -365,7 +365,7 @@ def test_the_same_scenario_gives_the_same_bytes() -> None:
     assert bodies() == bodies()
 
 
-def test_it_runs_as_a_program(tmp_path: Path) -> None:
+def test_server_runs_as_a_program(tmp_path: Path) -> None:
     """`python -m backscroll.testing FILE` prints its address, serves, and ends when interrupted."""
     path = tmp_path / "s.toml"
     path.write_text('[[line]]\ntext = "from a program"\n', encoding="utf-8")

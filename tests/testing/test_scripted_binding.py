@@ -1,4 +1,4 @@
-"""The scripted service and thinking: it is taken back only behind what it was made under."""
+"""Thinking in the scripted service: accepted only after the prompt it was created under."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def talk(server: ScriptedServer, *questions: str) -> list[Any]:
     return messages
 
 
-def test_thinking_goes_back_as_it_came(server: ScriptedServer) -> None:
-    """Over several turns, hidden thinking too; choices and marks may change on the way."""
+def test_unchanged_thinking_is_accepted(server: ScriptedServer) -> None:
+    """Over several turns, hidden thinking too; options and cache marks may change."""
     messages = [*talk(server, "one", "hide two", "three"), user("four")]
     assert [b["type"] for m in messages[1::2] for b in m["content"]] == [
         "thinking", "text", "redacted_thinking", "text", "thinking", "text",
@@ -81,8 +81,8 @@ def test_thinking_goes_back_as_it_came(server: ScriptedServer) -> None:
     assert server.flaws == []
 
 
-def test_another_server_judges_alike(server: ScriptedServer) -> None:
-    """A signature holds all that is needed: a service that was started again takes it, and refuses what was changed."""
+def test_restarted_server_accepts_its_signatures(server: ScriptedServer) -> None:
+    """A signature holds all that is needed; a changed one is still refused."""
     messages = [*talk(server, "one", "two"), user("three")]
     with ScriptedServer(Scenario(lines=(Line(text="ok"),))) as other:
         assert post(other, messages)[0] == 200
@@ -102,8 +102,8 @@ CHANGES: dict[str, Callable[[list[Any]], Any]] = {
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_beginning_is_refused(server: ScriptedServer, name: str, streamed: bool) -> None:
-    """Streamed or not, and where tokens are counted as well."""
+def test_changed_prefix_is_refused(server: ScriptedServer, name: str, streamed: bool) -> None:
+    """Streamed or not, and also when tokens are counted."""
     messages = [*talk(server, "one", "two", "three"), user("four")]
     CHANGES[name](messages)
     for path in ("/messages", "/messages/count_tokens"):
@@ -113,8 +113,8 @@ def test_a_changed_beginning_is_refused(server: ScriptedServer, name: str, strea
         assert BOUND in text
 
 
-def test_what_differs_is_named(server: ScriptedServer) -> None:
-    """The refusal tells the block, and where the prompt parts from the one it was made under."""
+def test_refusal_names_the_difference(server: ScriptedServer) -> None:
+    """The block, and where the prompt differs from the one it was created under."""
     messages = [*talk(server, "one", "two"), user("three")]
     messages[0]["content"].append({"type": "text", "text": "more"})
     assert "messages.1.content.0" in post(server, messages)[1]
@@ -128,8 +128,8 @@ def test_what_differs_is_named(server: ScriptedServer) -> None:
         assert f"first difference: {next(iter(more))}" in post(server, messages, **more)[1]
 
 
-def test_a_tail_that_is_gone_next_time_is_refused(server: ScriptedServer) -> None:
-    """What rode on the newest message belongs to it for ever."""
+def test_removed_suffix_is_refused(server: ScriptedServer) -> None:
+    """What was sent with the newest message belongs to it permanently."""
     first = said(server, [user("one", "recalled: a.txt")])
     status, text = post(
         server, [user("one"), {"role": "assistant", "content": first["content"]}, user("two")]
@@ -138,7 +138,7 @@ def test_a_tail_that_is_gone_next_time_is_refused(server: ScriptedServer) -> Non
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_thinking_may_be_left_out_from_the_front(server: ScriptedServer, count: int) -> None:
+def test_thinking_may_be_dropped_from_the_front(server: ScriptedServer, count: int) -> None:
     """Oldest first, or all of it."""
     messages = [*talk(server, "one", "two", "three"), user("four")]
     for message in messages[1 : 2 * count : 2]:
@@ -147,8 +147,8 @@ def test_thinking_may_be_left_out_from_the_front(server: ScriptedServer, count: 
     assert (status, BOUND in text) == (200, False)
 
 
-def test_thinking_that_was_changed_is_refused(server: ScriptedServer) -> None:
-    """By a word, or with a signature that nobody gave."""
+def test_changed_thinking_is_refused(server: ScriptedServer) -> None:
+    """By a word, or with an invented signature."""
     for change in ({"thinking": "else"}, {"signature": "c2ln"}):
         messages = [*talk(server, "one"), user("two")]
         messages[1]["content"][0].update(change)
@@ -160,8 +160,8 @@ DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_blocks_are_dropped_where_that_was_asked_for(server: ScriptedServer, streamed: bool) -> None:
-    """With the beta, what is not read is told; the field without the beta is refused."""
+def test_blocks_are_dropped_on_request(server: ScriptedServer, streamed: bool) -> None:
+    """With the beta, dropped blocks are reported; the field without the beta is refused."""
     messages = [*talk(server, "one", "two"), user("three")]
     messages[2]["content"].append({"type": "text", "text": "more"})
     assert post(server, messages, thinking=DROP)[0] == 400
@@ -178,13 +178,13 @@ def test_blocks_are_dropped_where_that_was_asked_for(server: ScriptedServer, str
     assert [(t["message_index"], t["content_index"]) for t in answer["input_transformations"]] == [(3, 0)]
 
 
-def test_nothing_is_told_where_nothing_was_dropped(server: ScriptedServer) -> None:
+def test_nothing_dropped_is_not_reported(server: ScriptedServer) -> None:
     messages = [*talk(server, "one"), user("two")]
     assert "input_transformations" not in said(server, messages, beta=BLOCK_BINDING, thinking=DROP)
 
 
 def test_thinking_after_a_drop_is_bound_to_what_was_read(server: ScriptedServer) -> None:
-    """The next request may send everything again, or leave the dropped block out."""
+    """The next request may send everything again, or omit the dropped block."""
     messages = [*talk(server, "one", "two"), user("three", "tail")]
     messages[2]["content"].append({"type": "text", "text": "more"})
     answer = said(server, messages, beta=BLOCK_BINDING, thinking=DROP)
@@ -193,8 +193,8 @@ def test_thinking_after_a_drop_is_bound_to_what_was_read(server: ScriptedServer)
     assert [t["message_index"] for t in again["input_transformations"]] == [3]
 
 
-def test_system_messages_in_the_middle(server: ScriptedServer) -> None:
-    """Behind the user and at the end or before a reply; `clear_at` only with its beta; right before the user never."""
+def test_system_messages_in_the_middle_are_checked(server: ScriptedServer) -> None:
+    """After the user and at the end or before a reply; `clear_at` only with its beta; never right before the user."""
     rule: dict[str, Any] = {"role": "system", "content": "New rule."}
     cleared = {**rule, "clear_at": "next_user_message"}
     reply = {"role": "assistant", "content": "ok"}
@@ -215,7 +215,7 @@ def test_binding_can_be_switched_off() -> None:
     assert (status, BOUND in text) == (200, False)
 
 
-def test_binding_holds_where_it_is_not_switched_off(server: ScriptedServer) -> None:
+def test_binding_is_enforced_by_default(server: ScriptedServer) -> None:
     """The same request, refused."""
     messages = [*talk(server, "one"), user("two")]
     messages[0]["content"].append({"type": "text", "text": "more"})

@@ -1,4 +1,4 @@
-"""What journeys need of a scripted model: order, exact moments, templates, budgets, and a log that other processes read."""
+"""The scripted model for journeys: order, exact moments, templates, budgets, and a log for other processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_lines_are_played_in_order() -> None:
-    """With `once` every line answers once, unless it says how often."""
+    """With `once` every line answers once, unless it gives a number."""
     scenario = Scenario((Line(text="one"), Line(text="two", times=2), Line(text="three")), once=True)
     with ScriptedServer(scenario) as server, client_at(server.url) as client:
         assert [client.complete(ask()).text for _ in range(4)] == ["one", "two", "two", "three"]
@@ -39,8 +39,8 @@ def test_lines_are_played_in_order() -> None:
 
 
 @every_kind
-def test_a_line_counts_its_steps(kind: Kind) -> None:
-    """Three hundred steps are one line: `{step}` counts them, in words and in arguments, as a number too."""
+def test_line_counts_its_steps(kind: Kind) -> None:
+    """Three hundred steps are one line: `{step}` counts them, in text and arguments, also as a number."""
     call = ScriptedCall(
         "read", {"path": "src/{step}.py", "offset": "{step:int}", "deep": [{"n": "{number}"}]}
     )
@@ -55,16 +55,16 @@ def test_a_line_counts_its_steps(kind: Kind) -> None:
     assert len({c.id for r in replies for c in r.tool_calls}) == 3
 
 
-def test_only_what_is_known_is_filled_in() -> None:
-    """Braces of other people stay, and what is put in is not filled in again."""
+def test_only_known_placeholders_are_filled() -> None:
+    """Other braces stay, and inserted text is not filled again."""
     facts: dict[str, int | str] = {"last": "{step}", "step": 7}
     assert fill_placeholders("{last} {step} {other} {} {step:int}", facts) == "{step} 7 {other} {} {step:int}"
     assert fill_placeholders("{last:int}", facts) == "{last:int}"
 
 
 @every_kind
-def test_a_pause_until_a_file_appears(kind: Kind, tmp_path: Path) -> None:
-    """The stream stops after so many pieces, tells so by a file, and goes on when another one is there."""
+def test_stream_pauses_until_a_file_appears(kind: Kind, tmp_path: Path) -> None:
+    """It stops after so many pieces, signals this by a file, and continues when another one exists."""
     here, go = tmp_path / "here", tmp_path / "go"
     line = Line(text="one two three", chunk=4, wait_for_file=str(go), wait_after=7, touch=str(here))
     with ScriptedServer(None, line) as server, client_at(server.url, kind) as client:
@@ -89,7 +89,7 @@ def test_a_pause_until_a_file_appears(kind: Kind, tmp_path: Path) -> None:
 
 
 @every_kind
-def test_hanging_up_in_a_pause_is_noticed(kind: Kind, tmp_path: Path) -> None:
+def test_hanging_up_during_a_pause_is_logged(kind: Kind, tmp_path: Path) -> None:
     """The log says that the other side was gone."""
     log = tmp_path / "log.jsonl"
     line = Line(text="one two three", wait_for_file=str(tmp_path / "never"), wait_after=6, chunk=4)
@@ -103,8 +103,8 @@ def test_hanging_up_in_a_pause_is_noticed(kind: Kind, tmp_path: Path) -> None:
 
 
 @every_kind
-def test_the_log_tells_what_was_sent_and_reported(kind: Kind, tmp_path: Path) -> None:
-    """Whole bodies, what was answered, the usage that the client was told, faults and cuts; keys are not in it."""
+def test_log_contains_requests_and_reports(kind: Kind, tmp_path: Path) -> None:
+    """Whole bodies, the answers, the reported usage, faults and cuts; no keys."""
     log = tmp_path / "log.jsonl"
     lines = (
         Line(fault=Fault(429, "slow down", retry_after=1.0), times=1),
@@ -130,7 +130,7 @@ def test_the_log_tells_what_was_sent_and_reported(kind: Kind, tmp_path: Path) ->
 
 @every_kind
 def test_prompts_over_the_budget_are_flaws(kind: Kind) -> None:
-    """Counted by the words alone, with a model's own tables; tools count too."""
+    """Counted by the text alone, with the model's own tables; tools count too."""
     scenario = Scenario((Line(text="x"),), budget=100, tokens="gpt-5")
     with ScriptedServer(scenario) as server, client_at(server.url, kind) as client:
         assert client.complete(ask("潮汐 " * 20)).text == "x"
@@ -141,14 +141,14 @@ def test_prompts_over_the_budget_are_flaws(kind: Kind) -> None:
     assert len(server.flaws) == 2
 
 
-def test_check_means_validate() -> None:
-    """Both words are known in files."""
+def test_check_and_validate_are_synonyms() -> None:
+    """In scenario files."""
     assert scenario_of({"server": {"check": False}}).validate is False
     assert scenario_of({"server": {"check": True, "budget": 9}}).validate is True
 
 
-def test_a_stream_to_the_letter() -> None:
-    """`raw` sends what it was given, for services that do it in their own way."""
+def test_raw_stream_is_sent_unchanged() -> None:
+    """For services with a format of their own."""
     chunk = '{"id":"1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}'
     with (
         ScriptedServer(None, Line(raw=(f"data: {chunk}\n\n",))) as server,
@@ -157,8 +157,8 @@ def test_a_stream_to_the_letter() -> None:
         assert [type(e).__name__ for e in client.stream(ask())] == ["TextDelta", "Done"]
 
 
-def test_the_program_writes_the_log_and_tells_of_flaws(tmp_path: Path) -> None:
-    """Exit code 3 and the flaws on the error channel, so that a shell notices too."""
+def test_program_writes_the_log_and_reports_flaws(tmp_path: Path) -> None:
+    """Exit code 3 and the flaws on standard error, so that a shell notices too."""
     path, log = tmp_path / "s.toml", tmp_path / "log.jsonl"
     path.write_text("[server]\nonce = true\n[[line]]\ntext = 'x'\npace = 0.001\n", encoding="utf-8")
     command = [sys.executable, "-m", "backscroll.testing", str(path), "--log", str(log)]

@@ -1,4 +1,4 @@
-"""Errors of the package go from one process to another and come out as they were."""
+"""Errors of the package survive the way from one process to another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def made(kind: type[errors.BackscrollError]) -> errors.BackscrollError:
 
 
 @pytest.mark.parametrize("kind", list(kinds(errors.BackscrollError)), ids=lambda kind: kind.__name__)
-def test_an_error_is_the_same_in_another_process(kind: type[errors.BackscrollError]) -> None:
+def test_error_survives_pickling(kind: type[errors.BackscrollError]) -> None:
     error = made(kind)
     error.add_note("while it was read")
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):

@@ -1,4 +1,4 @@
-"""Events: which message they are about, and whether their words are gone."""
+"""Events: which message they are about, and whether their text is gone."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def an_event(kind: Kind, target: Ref | None = None, **sealed: bytes | None) -> E
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_an_event_is_about_its_target(kind: Kind) -> None:
-    """Where a target is named, the event is about it, in whatever thread it was said."""
+def test_event_is_about_its_target(kind: Kind) -> None:
+    """In whatever thread the message was said."""
     event = an_event(kind, MESSAGE)
     assert event.id == Ref(THREAD, 5)
     assert event.message == MESSAGE
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_only_new_messages_are_their_own_subject(kind: Kind) -> None:
-    """Without a target, an event is about itself where it brings a message into the world, else about none."""
+def test_new_message_is_its_own_subject(kind: Kind) -> None:
+    """Without a target, an event that adds a message is about it, any other about none."""
     is_new = kind in (Kind.APPENDED, Kind.INSERTED)
     assert an_event(kind).message == (Ref(THREAD, 5) if is_new else None)
 
@@ -52,15 +52,13 @@ def test_only_new_messages_are_their_own_subject(kind: Kind) -> None:
         (b"", b"s", False),
     ],
 )
-def test_an_event_is_forgotten_once_its_seal_is_empty(
-    body: bytes | None, commit: bytes, forgotten: bool
-) -> None:
-    """A seal without a body means that there were words; without a seal there never were any."""
+def test_sealed_event_without_a_body_is_forgotten(body: bytes | None, commit: bytes, forgotten: bool) -> None:
+    """A seal without a body means that there was text; without a seal there never was any."""
     assert an_event(Kind.EDITED, MESSAGE, body=body, commit=commit).forgotten is forgotten
 
 
-def test_the_spelling_of_kinds_never_changes() -> None:
-    """The hash of an event covers the name of its kind, so a renamed kind would break every log."""
+def test_names_of_kinds_never_change() -> None:
+    """The hash of an event covers the name of its kind, so renaming one would break every log."""
     assert [kind.value for kind in Kind] == (
         "created forked renamed tagged untagged described appended inserted edited regenerated chosen deleted "
         "restored hidden unhidden pinned unpinned moved code_changed rewound cropped uncropped compacted placed flushed "
@@ -68,8 +66,8 @@ def test_the_spelling_of_kinds_never_changes() -> None:
     ).split()
 
 
-def test_undo_is_for_operations_not_for_speech_or_records() -> None:
-    """New messages, what was merely noted, undo itself and forgetting cannot be taken back."""
+def test_only_operations_can_be_undone() -> None:
+    """Not new messages, records, undo itself, or forget."""
     assert set(Kind) - DELIBERATE == {
         Kind.CREATED,
         Kind.FORKED,
@@ -85,6 +83,6 @@ def test_undo_is_for_operations_not_for_speech_or_records() -> None:
     }
 
 
-def test_four_kinds_bring_words_of_a_message() -> None:
-    """Appending, inserting, editing and regenerating make revisions; nothing else does."""
+def test_four_kinds_add_text_of_a_message() -> None:
+    """Append, insert, edit and regenerate make revisions; nothing else does."""
     assert {"appended", "inserted", "edited", "regenerated"} == SPEAKING

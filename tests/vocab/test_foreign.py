@@ -1,4 +1,4 @@
-"""What travels between other people's files and the log."""
+"""Items between foreign files and the log."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ITEMS: list[Item] = [
 ]
 
 
-def test_a_conversation_is_not_read_before_somebody_asks() -> None:
-    """Items come lazily and once, so that a file of any size needs little memory."""
+def test_conversation_is_read_lazily() -> None:
+    """Items come one by one, once, so that a file of any size needs little memory."""
     read: list[int] = []
 
     def items() -> Iterator[Item]:
@@ -47,12 +47,12 @@ def test_a_conversation_is_not_read_before_somebody_asks() -> None:
         (ForeignThread, {"format", "source_id", "items"}),
     ],
 )
-def test_a_reader_says_only_what_its_file_knows(kind: type[Any], needed: set[str]) -> None:
-    """Everything that many tools do not write down can be left out."""
+def test_most_fields_are_optional(kind: type[Any], needed: set[str]) -> None:
+    """Whatever many tools do not record can be omitted."""
     assert {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING} == needed
 
 
-def test_what_a_file_does_not_say_is_not_claimed() -> None:
+def test_missing_fields_have_neutral_defaults() -> None:
     """Without times, ids and flags in the source, a message has none."""
     message = ForeignMessage("assistant", content_of("hi"))
     assert message.at is message.source_id is message.parent_id is message.line is None
@@ -62,14 +62,14 @@ def test_what_a_file_does_not_say_is_not_claimed() -> None:
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: type(item).__name__)
-def test_an_item_cannot_be_changed_on_its_way(item: Any) -> None:
+def test_items_are_immutable(item: Any) -> None:
     """A writer gets exactly what a reader handed over."""
     with pytest.raises(FrozenInstanceError):
         setattr(item, fields(item)[0].name, "somebody else's")
 
 
 def test_metadata_is_not_shared_between_conversations() -> None:
-    """Two conversations without metadata do not share one mutable object."""
+    """No common mutable default."""
     one, other = ForeignThread("jsonl", "1", ()), ForeignThread("jsonl", "2", ())
     assert one.metadata == {}
     assert one.metadata is not other.metadata

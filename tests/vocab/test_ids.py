@@ -1,4 +1,4 @@
-"""Names of things in the log: taken apart, shortened, and made into the UUIDs of turns."""
+"""Ids in the log: parsed, shortened, and made into the UUIDs of turns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ refs = st.builds(Ref, threads, st.integers(1, LAST))
 
 
 @given(refs)
-def test_a_name_is_taken_apart_into_what_it_was_made_of(ref: Ref) -> None:
-    """Writing a name and reading it gives the same thread and number."""
+def test_id_round_trips(ref: Ref) -> None:
+    """Writing and parsing it gives the same thread and number."""
     assert parse_ref(str(ref)) == ref
     assert str(ref) == f"{ref.thread}.{ref.seq}"
     assert THREAD_ID.fullmatch(ref.thread)
 
 
-def test_a_name_that_is_apart_already_is_left_alone() -> None:
-    """What is a `Ref` passes through unchanged."""
+def test_parsed_id_is_left_alone() -> None:
+    """A `Ref` passes through unchanged."""
     ref = Ref(THREAD, 7)
     assert parse_ref(ref) is ref
 
@@ -54,8 +54,8 @@ def test_a_name_that_is_apart_already_is_left_alone() -> None:
         f"{THREAD[:-1]}g.1",
     ],
 )
-def test_what_is_no_name_is_refused_with_a_hint(text: str) -> None:
-    """Only 32 small hex digits, a dot and a number without leading zeros are a name."""
+def test_invalid_id_is_refused_with_a_hint(text: str) -> None:
+    """Only 32 lower-case hex digits, a dot and a number without leading zeros are valid."""
     with pytest.raises(InvalidInput) as refused:
         parse_ref(text)
     assert repr(text) in refused.value.message
@@ -88,21 +88,21 @@ def test_turns_of_one_thread_have_different_names(thread: str, one: int, other: 
     assert (turn_uuid(Ref(thread, one)) == turn_uuid(Ref(thread, other))) == (one == other)
 
 
-def test_turns_of_different_threads_have_different_names() -> None:
-    """Random threads do not meet, turn 0 included."""
+def test_turns_of_different_threads_have_different_ids() -> None:
+    """Turn 0 included."""
     some = [hashlib.sha256(bytes([n])).hexdigest()[:32] for n in range(200)]
     names = {turn_uuid(Ref(thread, seq)) for thread in some for seq in range(20)}
     assert len(names) == 200 * 20
 
 
-def test_the_name_of_a_turn_never_changes() -> None:
-    """Published names are stable: users may have written them down."""
+def test_turn_ids_never_change() -> None:
+    """Users may have written them down."""
     assert turn_uuid(Ref(THREAD, 0)) == "01234567-89ab-8def-8123-000000000000"
     assert turn_uuid(Ref(THREAD, 258)) == "01234567-89ab-8def-8123-000000000102"
 
 
 @pytest.mark.parametrize("thing", [None, 7, b"3f2a", 1.5, ["a"]])
-def test_what_is_no_text_is_no_name(thing: Any) -> None:
-    """Whatever is given where a name should be, the error says what names look like."""
+def test_id_that_is_not_text_is_refused(thing: Any) -> None:
+    """The error says what ids look like."""
     with pytest.raises(InvalidInput, match="invalid message or revision id"):
         parse_ref(thing)

@@ -14,8 +14,8 @@ from tests.vocab.drawn import contents, parts, perhaps, texts
 
 
 @pytest.mark.parametrize("role", ["system", "user", "assistant", "tool"])
-def test_the_four_roles_are_known(role: str) -> None:
-    """These words and no others are written into logs."""
+def test_roles_are_the_four_known_words(role: str) -> None:
+    """These and no others are written into logs."""
     assert checked_role(role) == role
     assert len(ROLES) == 4
 
@@ -60,12 +60,12 @@ def test_a_message_speaks_for_its_live_content(content: Content) -> None:
     assert (message.parts, message.text, message.author) == (content.parts, content.text, content.author)
 
 
-def test_thoughts_are_not_read_aloud() -> None:
-    """The words of a content are its texts, line by line."""
+def test_text_excludes_thinking() -> None:
+    """The text of a content is its text parts, line by line."""
     content = Content((Reasoning("let me see"), Text("你好"), ToolCall("1", "look", {}), Text("there")))
     assert content.text == "你好\nthere"
 
 
 def test_metadata_is_not_shared_between_contents() -> None:
-    """Two contents without metadata do not share one mutable object."""
+    """No common mutable default."""
     assert Content(()).metadata is not Content(()).metadata

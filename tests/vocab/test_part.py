@@ -1,4 +1,4 @@
-"""Parts of a message and their JSON shape."""
+"""Parts of a message and their JSON form."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_every_part_comes_back_from_json_as_it_went_in(part: Part) -> None:
 
 
 @pytest.mark.parametrize(("part", "shape"), ONE_OF_EACH, ids=lambda value: type(value).__name__)
-def test_the_stored_shape_never_changes(part: Part, shape: dict[str, Json]) -> None:
-    """What lies in stores was written in this shape, in this order, and has to be read for ever."""
+def test_stored_form_never_changes(part: Part, shape: dict[str, Json]) -> None:
+    """Stores contain parts in this form and order, which must stay readable forever."""
     assert list(part_to_json(part).items()) == list(shape.items())
     assert part_from_json(shape) == part
 
@@ -65,7 +65,7 @@ def test_nothing_empty_is_stored(part: Part) -> None:
 
 @pytest.mark.parametrize("arguments", [None, "", "{}", {}, [], 0, False])
 def test_arguments_keep_their_type(arguments: Json) -> None:
-    """A string stays a string and an object an object: a vendor wants back what it sent."""
+    """A string stays a string and an object an object: a vendor expects what it sent."""
     shape = part_to_json(ToolCall("1", "f", arguments))
     assert "args" in shape
     back = part_from_json(json.loads(json.dumps(shape)))
@@ -79,8 +79,8 @@ def test_arguments_keep_their_type(arguments: Json) -> None:
     [Media("image/png", data=b"\x89PNG"), ToolResult("1", (Text("see"), Media("image/png", data=b"")))],
     ids=["alone", "in a result"],
 )
-def test_bytes_are_not_written_into_a_part(part: Part) -> None:
-    """Media on its way in must be stored first, inside of a tool's answer too."""
+def test_raw_bytes_are_not_written_into_a_part(part: Part) -> None:
+    """Media must be stored first, also inside a tool result."""
     with pytest.raises(InvalidInput, match="stored before"):
         part_to_json(part)
 
@@ -88,7 +88,7 @@ def test_bytes_are_not_written_into_a_part(part: Part) -> None:
 @pytest.mark.parametrize(
     "data", [{}, {"t": None}, {"t": "sound"}, {"t": "Text", "text": "x"}, {"t": ["text"]}]
 )
-def test_an_unknown_kind_is_refused(data: dict[str, Json]) -> None:
+def test_unknown_kind_is_refused(data: dict[str, Json]) -> None:
     """Missing values are not guessed."""
     with pytest.raises(InvalidInput, match="unknown kind of part"):
         part_from_json(data)
@@ -101,7 +101,7 @@ def test_only_text_is_read_aloud(some: Sequence[Part]) -> None:
 
 
 @pytest.mark.parametrize("part", [part for part, _ in ONE_OF_EACH], ids=lambda part: type(part).__name__)
-def test_a_part_cannot_be_changed(part: Any) -> None:
+def test_parts_are_immutable(part: Any) -> None:
     """Holders of a part may rely on it."""
     with pytest.raises(FrozenInstanceError):
         part.extra = {"new": 1}

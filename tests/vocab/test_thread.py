@@ -30,8 +30,8 @@ def shape(turn: Turn) -> list[list[int]]:
     return [[m.id.seq for m in step.messages] for step in turn.steps]
 
 
-def test_a_reply_stands_in_one_step_with_the_results_of_its_calls() -> None:
-    """Each reply begins a step, which goes on until the next reply; the question belongs to the first."""
+def test_reply_is_in_one_step_with_the_results_of_its_calls() -> None:
+    """A step continues until the next reply; the question belongs to the first."""
     turn = a_turn("user", "assistant", "tool", "tool", "assistant", "tool", "assistant")
     assert shape(turn) == [[1, 2, 3, 4], [5, 6], [7]]
 
@@ -61,8 +61,8 @@ def test_steps_cut_a_turn_without_losing_anything(roles: list[Role]) -> None:
     assert all(step.messages[0].role == "assistant" for step in turn.steps[1:])
 
 
-def test_a_turn_says_what_was_asked_and_what_was_answered() -> None:
-    """The question is the message that opens it, the answer all that the assistant said aloud."""
+def test_turn_has_a_question_and_an_answer() -> None:
+    """The question is the message that opens it, the answer the assistant's text."""
     call = Message(Ref("a" * 32, 9), "assistant", Ref("a" * 32, 9), Content((ToolCall("1", "read", {}),)), AT)
     result = Message(
         Ref("a" * 32, 10), "tool", Ref("a" * 32, 10), Content((ToolResult("1", (Text("long"),)),)), AT
@@ -79,15 +79,15 @@ def test_a_turn_says_what_was_asked_and_what_was_answered() -> None:
     assert turn.response == "Sunny.\n晴。"
 
 
-def test_nobody_asked_for_turn_0() -> None:
-    """What precedes the first user message has an answer but no question."""
+def test_turn_0_has_no_question() -> None:
+    """What precedes the first user message is only an answer."""
     turn = a_turn("system", "assistant", sequence=0)
     assert turn.user_input == ""
     assert turn.response == "assistant 2"
 
 
-def test_a_thread_of_which_little_is_known_is_an_empty_chat() -> None:
-    """Naming only the id of a thread claims nothing else about it."""
+def test_thread_info_has_neutral_defaults() -> None:
+    """With only an id it is an empty chat."""
     info = ThreadInfo("a" * 32)
     assert (info.kind, info.title, info.tags, info.metadata) == ("chat", "", (), {})
     assert (info.events, info.messages, info.turns) == (0, 0, 0)

@@ -25,8 +25,8 @@ def test_valid_text_is_what_utf_8_can_hold(text: str) -> None:
         assert made is text
 
 
-def test_halves_that_belong_together_become_their_character() -> None:
-    """A pair is joined, a lone half is left out, the words around it stay."""
+def test_surrogate_pairs_are_joined_and_lone_halves_dropped() -> None:
+    """The text around them stays."""
     assert valid_text("\ud83d\ude00 a\ud83db\udc00\ud800c") == "😀 abc"
     assert valid_json({"\ud83dk": ["他\ud83d说", ("\udfff",), 1, None]}) == {"k": ["他说", [""], 1, None]}
 
@@ -49,6 +49,6 @@ def test_a_content_is_read_in_valid_unicode_and_given_back_to_the_letter(content
     json.dumps(json.loads(encode(decode(body))), ensure_ascii=False).encode()
 
 
-def test_an_escape_in_stored_json_is_no_way_around() -> None:
-    """Bytes that spell a half as an escape are valid UTF-8; what they mean is not."""
+def test_escaped_surrogates_in_stored_json_are_removed_too() -> None:
+    """Bytes that escape a half are valid UTF-8; their value is not."""
     assert words_from_bytes(b'{"a": "x\\ud83dy", "b": "\\ud83d\\ude00"}') == {"a": "xy", "b": "😀"}

@@ -13,45 +13,45 @@ def keys(*contents: str | bytes, ignore_whitespace: bool = False) -> list[str]:
     return [line.key for line in blame_lines(versions, ignore_whitespace=ignore_whitespace)]
 
 
-def test_each_line_is_whoever_wrote_it_last() -> None:
-    """Edited lines change hands, the others do not."""
+def test_line_belongs_to_its_last_author() -> None:
+    """Edited lines change their author, the others do not."""
     assert keys("a\nb\nc\n", "a\nB\nc\n", "a\nB\nc\nd\n") == ["1", "2", "1", "3"]
 
 
-def test_a_line_that_goes_and_comes_back_is_new() -> None:
-    """Who wrote it again, wrote it."""
+def test_line_that_returns_is_new() -> None:
+    """Its author is whoever wrote it again."""
     assert keys("a\nb\n", "a\n", "a\nb\n") == ["1", "3"]
 
 
 def test_line_ends_are_no_change() -> None:
-    """From CRLF to LF and back, and a last line that gets its end."""
+    """From CRLF to LF and back, and a last line that gets its newline."""
     assert keys("a\r\nb\r\nc", "a\nb\nc\n", "a\r\nb\r\nc\r\n", b"a\nb\nc") == ["1", "1", "1"]
 
 
-def test_whitespace_counts_unless_told_otherwise() -> None:
-    """Indentation is a change of its own, or none."""
+def test_whitespace_can_be_ignored() -> None:
+    """Otherwise indentation is a change of its own."""
     before, after = "if x:\n  go()\n", "if x:\n    go( )\n"
     assert keys(before, after) == ["1", "2"]
     assert keys(before, after, ignore_whitespace=True) == ["1", "1"]
 
 
-def test_the_text_is_that_of_the_last_version() -> None:
-    """Also where whitespace was not looked at; numbers begin with 1."""
+def test_text_is_that_of_the_last_version() -> None:
+    """Also if whitespace was ignored; line numbers start at 1."""
     lines = blame_lines(
         [FileVersion("x", "a b\n"), FileVersion("y", "a  b\r\n中文\n")], ignore_whitespace=True
     )
     assert [(line.number, line.text, line.key) for line in lines] == [(1, "a  b", "x"), (2, "中文", "y")]
 
 
-def test_a_block_that_moved_keeps_its_origin() -> None:
-    """Three lines or more; below that they count as written anew."""
+def test_moved_block_keeps_its_origin() -> None:
+    """Three lines or more; fewer count as written anew."""
     block = "def f(x):\n    y = x + 1\n\n    return y\n"
     rest = "".join(f"rest {n}\n" for n in range(10))
     assert keys(block + rest, rest + block) == ["1"] * 14
     assert keys("one\ntwo\n" + rest, rest + "one\ntwo\n") == ["1"] * 10 + ["2"] * 2
 
 
-def test_a_moved_block_next_to_a_new_line() -> None:
+def test_new_line_next_to_a_moved_block_is_new() -> None:
     """What is new in between is new."""
     block = ["alpha()\n", "beta()\n", "gamma()\n"]
     rest = [f"rest {n}\n" for n in range(6)]
@@ -59,13 +59,13 @@ def test_a_moved_block_next_to_a_new_line() -> None:
     assert keys("".join(block + rest), "".join(after)) == ["1"] * 6 + ["2"] + ["1"] * 3 + ["2"]
 
 
-def test_a_copy_is_written_by_whoever_copied() -> None:
-    """Moving is not copying: only one of the two keeps the origin."""
+def test_copied_block_is_new() -> None:
+    """Only one of the two keeps the origin."""
     block = "alpha()\nbeta()\ngamma()\n"
     assert sorted(keys(block + "end\n", block + "end\n" + block)) == ["1"] * 4 + ["2"] * 3
 
 
-def test_nothing_to_blame() -> None:
+def test_blame_of_empty_histories() -> None:
     """No versions, empty versions, an emptied file that is filled again."""
     assert keys() == []
     assert keys("") == []
@@ -79,7 +79,7 @@ def test_odd_bytes_are_lines_too() -> None:
     assert keys("a\x0cb\u2028c\n\ud800\n", "a\x0cb\u2028c\n\ud800\nz") == ["1", "1", "2"]
 
 
-def test_a_long_history_of_a_large_file() -> None:
+def test_long_history_of_a_large_file() -> None:
     """Thousands of lines through many versions: each edit is found where it was made."""
     lines = [f"line {n}\n" for n in range(3000)]
     versions = [FileVersion("0", "".join(lines))]

@@ -64,8 +64,8 @@ def edit(root: Path, path: str, after: str, **more: object) -> Delta:
 LONG = "".join(f"line {n}\n" for n in range(30))
 
 
-def test_exactly_the_agents_files_are_committed(root: Path) -> None:
-    """Other people's edits, staged or not, and their new files stay as they were."""
+def test_commit_has_exactly_the_agents_files(root: Path) -> None:
+    """Edits of others, staged or not, and their new files stay as they were."""
     settle(root, a_py="a\n", b_py="b\n", c_py="c\n")
     write(root, "b.py", "b staged\n")
     git(root, "add", "b.py")
@@ -97,8 +97,8 @@ def test_later_edits_by_others_stay_out(root: Path) -> None:
     assert (root / "a.py").read_text() == "a\nagent\nperson\n"
 
 
-def test_earlier_edits_by_others_are_told_apart(root: Path) -> None:
-    """The agent changed the end of a file of which the person had already changed the beginning."""
+def test_earlier_edits_by_others_are_separated(root: Path) -> None:
+    """The agent changed the end of a file whose beginning the user had changed."""
     settle(root, a_txt=LONG)
     write(root, "a.txt", LONG.replace("line 2\n", "person\n"))
     change = edit(root, "a.txt", (root / "a.txt").read_text().replace("line 27\n", "agent\n"))
@@ -108,8 +108,8 @@ def test_earlier_edits_by_others_are_told_apart(root: Path) -> None:
     assert git(root, "diff", "--stat", "-U0").count("1 insertion") == 1
 
 
-def test_edits_that_cannot_be_told_apart_are_refused_by_name(root: Path) -> None:
-    """Nothing happens at all, to none of the files."""
+def test_inseparable_edits_are_refused_by_name(root: Path) -> None:
+    """No file is committed."""
     settle(root, a_txt="one\n", b_txt="two\n")
     head = git(root, "rev-parse", "HEAD")
     write(root, "a.txt", "person\n")
@@ -120,16 +120,16 @@ def test_edits_that_cannot_be_told_apart_are_refused_by_name(root: Path) -> None
     assert status(root) == [" M a.txt", " M b.txt"]
 
 
-def test_an_untracked_file_of_the_persons_is_not_the_agents(root: Path) -> None:
-    """Committing the agent's edit of it would commit all of theirs."""
+def test_untracked_file_of_the_user_is_refused(root: Path) -> None:
+    """Committing the agent's edit of it would commit all of it."""
     settle(root, a_txt="one\n")
     write(root, "notes.txt", "mine\n")
     with pytest.raises(Conflict, match=r"notes\.txt"):
         commit(root, [edit(root, "notes.txt", "mine\nagent\n")], "x")
 
 
-def test_staged_work_in_the_same_file_stays_staged(root: Path) -> None:
-    """On top of the commit, and as a difference of its own."""
+def test_staged_changes_in_the_same_file_stay_staged(root: Path) -> None:
+    """On top of the commit, as a difference of their own."""
     settle(root, a_txt=LONG)
     write(root, "a.txt", LONG.replace("line 2\n", "staged\n"))
     git(root, "add", "a.txt")
@@ -142,8 +142,8 @@ def test_staged_work_in_the_same_file_stays_staged(root: Path) -> None:
     assert "agent" not in staged
 
 
-def test_staged_work_on_the_same_lines_is_not_run_over(root: Path) -> None:
-    """Refused by name; the index is as it was, and no lock is left."""
+def test_staged_changes_on_the_same_lines_are_refused(root: Path) -> None:
+    """By name; the index is unchanged, and no lock is left."""
     settle(root, a_txt="one\n")
     change = edit(root, "a.txt", "agent\n")
     write(root, "a.txt", "staged by the person\n")
@@ -154,8 +154,8 @@ def test_staged_work_on_the_same_lines_is_not_run_over(root: Path) -> None:
     assert not (root / ".git/index.lock").exists()
 
 
-def test_an_earlier_version_of_the_agents_that_was_staged(root: Path) -> None:
-    """The user staged everything half-way: that is not an edit of theirs, and would else turn back the agent's later ones."""
+def test_staged_earlier_version_of_the_agent_is_no_user_edit(root: Path) -> None:
+    """Treating it as one would revert the agent's later edits."""
     settle(root, a_txt="one\n")
     changes = [edit(root, "a.txt", "two\n"), edit(root, "new.txt", "first\n")]
     git(root, "add", "-A")
@@ -165,8 +165,8 @@ def test_an_earlier_version_of_the_agents_that_was_staged(root: Path) -> None:
     assert committed(root, "a.txt") == "three\n"
 
 
-def test_a_staged_version_that_holds_the_persons_edits_too(root: Path) -> None:
-    """Theirs stay staged; the agent's are committed."""
+def test_staged_version_with_user_edits_keeps_them_staged(root: Path) -> None:
+    """The agent's are committed."""
     settle(root, a_txt=LONG)
     write(root, "a.txt", LONG.replace("line 2\n", "person\n"))
     change = edit(root, "a.txt", (root / "a.txt").read_text().replace("line 27\n", "agent\n"))
@@ -176,8 +176,8 @@ def test_a_staged_version_that_holds_the_persons_edits_too(root: Path) -> None:
     assert status(root) == ["M  a.txt"]
 
 
-def test_a_file_that_was_only_announced(root: Path) -> None:
-    """`git add -N` stages no content."""
+def test_intent_to_add_stages_no_content(root: Path) -> None:
+    """`git add -N`."""
     settle(root, a_txt="one\n")
     change = edit(root, "new.txt", "1\n")
     git(root, "add", "-N", "new.txt")
@@ -185,8 +185,8 @@ def test_a_file_that_was_only_announced(root: Path) -> None:
     assert status(root) == []
 
 
-def test_deleting_renaming_links_and_rights(root: Path) -> None:
-    """Every sort of change; a file that gives way to a folder of its name."""
+def test_every_kind_of_change_is_committed(root: Path) -> None:
+    """Deleting, renaming, links and modes; a file replaced by a folder of its name."""
     settle(root, gone_txt="x\n", old_txt=LONG, tool_sh="#!/bin/sh\n", plain="file\n")
     (root / "gone.txt").unlink()
     (root / "old.txt").rename(root / "new.txt")
@@ -216,8 +216,8 @@ def test_deleting_renaming_links_and_rights(root: Path) -> None:
     assert git(root, "ls-tree", "HEAD", "link").startswith("120000")
 
 
-def test_the_right_to_run_a_file_stays_where_nobody_spoke_of_it(root: Path) -> None:
-    """An edit of a script leaves it a script."""
+def test_executable_bit_is_kept(root: Path) -> None:
+    """An edit of a script leaves it executable."""
     write(root, "run.sh", "1\n").chmod(0o755)
     settle(root)
     commit(root, [edit(root, "run.sh", "2\n")], "x")
@@ -225,8 +225,8 @@ def test_the_right_to_run_a_file_stays_where_nobody_spoke_of_it(root: Path) -> N
     assert status(root) == []
 
 
-def test_several_changes_to_one_file_follow_each_other(root: Path) -> None:
-    """With an edit by the person in between, which is not committed."""
+def test_several_changes_to_one_file_are_combined(root: Path) -> None:
+    """A user edit in between is not committed."""
     settle(root, a_txt=LONG)
     first = edit(root, "a.txt", LONG.replace("line 3\n", "agent one\n"))
     write(root, "a.txt", (root / "a.txt").read_text().replace("line 15\n", "person\n"))
@@ -238,8 +238,8 @@ def test_several_changes_to_one_file_follow_each_other(root: Path) -> None:
     assert status(root) == [" M a.txt"]
 
 
-def test_what_is_committed_already_is_nothing(root: Path) -> None:
-    """The person has done it themselves."""
+def test_already_committed_changes_are_skipped(root: Path) -> None:
+    """The user committed them."""
     settle(root, a_txt="1\n")
     change = edit(root, "a.txt", "2\n")
     settle(root)
@@ -249,8 +249,8 @@ def test_what_is_committed_already_is_nothing(root: Path) -> None:
         commit(root, [], "x")
 
 
-def test_the_first_commit_of_a_repository(root: Path) -> None:
-    """A branch that has none yet; what was staged stays staged."""
+def test_first_commit_of_a_repository(root: Path) -> None:
+    """On a branch that has none yet; staged changes stay staged."""
     write(root, "staged.txt", "s\n")
     git(root, "add", "staged.txt")
     made = commit(root, [edit(root, "a.txt", "1\n")], "first")
@@ -259,8 +259,8 @@ def test_the_first_commit_of_a_repository(root: Path) -> None:
     assert status(root) == ["A  staged.txt"]
 
 
-def test_a_head_on_no_branch(root: Path) -> None:
-    """HEAD itself goes on; the branch stays where it is."""
+def test_detached_head_is_advanced(root: Path) -> None:
+    """HEAD itself moves; the branch stays."""
     settle(root, a_txt="1\n")
     main = git(root, "rev-parse", "main")
     git(root, "checkout", "-q", "--detach")
@@ -270,8 +270,8 @@ def test_a_head_on_no_branch(root: Path) -> None:
     assert git(root, "rev-parse", "main") == main
 
 
-def test_a_subfolder_of_a_repository(root: Path) -> None:
-    """Paths are those of the folder; the commit has them where they belong."""
+def test_commit_in_a_subfolder_of_a_repository(root: Path) -> None:
+    """Paths are relative to the folder; the commit has them in the right place."""
     settle(root, a_txt="1\n")
     write(root, "sub/deep/x.txt", "1\n")
     settle(root)
@@ -283,8 +283,8 @@ def test_a_subfolder_of_a_repository(root: Path) -> None:
     assert status(root) == []
 
 
-def test_another_working_tree_of_the_same_repository(root: Path, tmp_path: Path) -> None:
-    """Its own HEAD and its own index."""
+def test_commit_in_another_working_tree(root: Path, tmp_path: Path) -> None:
+    """With its own HEAD and its own index."""
     settle(root, a_txt="1\n")
     git(root, "worktree", "add", "-q", "-b", "other", str(tmp_path / "second"))
     main = git(root, "rev-parse", "main")
@@ -295,8 +295,8 @@ def test_another_working_tree_of_the_same_repository(root: Path, tmp_path: Path)
     assert status(root) == []
 
 
-def test_no_repository(tmp_path: Path) -> None:
-    """With what to do in the hint; a folder that is none is something else."""
+def test_missing_repository_is_reported(tmp_path: Path) -> None:
+    """With what to do; a missing folder is another error."""
     (tmp_path / "plain").mkdir()
     with pytest.raises(NotFound, match="not in a git repository") as caught:
         commit(tmp_path / "plain", [Delta("a", None, b"")], "x")
@@ -305,13 +305,13 @@ def test_no_repository(tmp_path: Path) -> None:
         commit(tmp_path / "nowhere", [Delta("a", None, b"")], "x")
 
 
-def test_no_git(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_git_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingExtra, match="git is not installed"):
         commit(root, [Delta("a", None, b"")], "x")
 
 
-def test_nobody_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_identity_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A guessed name is not used; one from the environment is."""
     git(root, "config", "--unset", "user.name")
     change = edit(root, "a.txt", "1\n")
@@ -326,7 +326,7 @@ def test_nobody_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("marker", ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge"])
-def test_nothing_is_committed_into_half_done_work(root: Path, marker: str) -> None:
+def test_commit_is_refused_during_a_merge_or_rebase(root: Path, marker: str) -> None:
     settle(root, a_txt="1\n")
     if marker == "rebase-merge":
         (root / ".git" / marker).mkdir()
@@ -336,8 +336,8 @@ def test_nothing_is_committed_into_half_done_work(root: Path, marker: str) -> No
         commit(root, [edit(root, "a.txt", "2\n")], "x")
 
 
-def test_a_real_merge_with_conflicts(root: Path) -> None:
-    """Refused; it is as it was afterwards."""
+def test_commit_is_refused_during_a_real_merge_conflict(root: Path) -> None:
+    """The merge stays as it is."""
     settle(root, a_txt="1\n")
     git(root, "checkout", "-q", "-b", "side")
     settle(root, a_txt="side\n")
@@ -351,7 +351,7 @@ def test_a_real_merge_with_conflicts(root: Path) -> None:
 
 
 def test_submodules_and_nested_repositories_are_refused(root: Path, tmp_path: Path) -> None:
-    """Their files are not this repository's to commit."""
+    """Their files belong to another repository."""
     other = tmp_path / "other"
     other.mkdir()
     git(other, "init", "-q")
@@ -367,7 +367,7 @@ def test_submodules_and_nested_repositories_are_refused(root: Path, tmp_path: Pa
 
 
 def test_ignored_files_are_skipped_and_named(root: Path) -> None:
-    """Git would not take them either; one that is tracked all the same is taken."""
+    """As git does; a tracked one is committed all the same."""
     write(root, ".gitignore", "*.log\n")
     write(root, "tracked.log", "1\n")
     git(root, "add", "-f", "tracked.log", ".gitignore")
@@ -384,7 +384,7 @@ def test_paths_outside_are_refused(root: Path) -> None:
 
 
 def test_line_ends_are_converted_as_git_add_would(root: Path) -> None:
-    """A file that is CRLF on the disk and LF in the repository stays that way, and is not wholly changed."""
+    """A file that is CRLF on disk and LF in the repository stays that way, without a whole-file change."""
     write(root, ".gitattributes", "*.txt text eol=crlf\n")
     write(root, "a.txt", "one\r\ntwo\r\n")
     settle(root)
@@ -399,7 +399,7 @@ def test_line_ends_are_converted_as_git_add_would(root: Path) -> None:
     assert status(root) == []
 
 
-def test_bytes_without_attributes_stay_bytes(root: Path) -> None:
+def test_bytes_without_attributes_are_unchanged(root: Path) -> None:
     """CRLF, no UTF-8, zero bytes."""
     data = b"one\r\n\xff\xfe\0two\r\n"
     write(root, "a.bin", data)
@@ -415,8 +415,8 @@ def hook(root: Path, name: str, script: str) -> None:
     write(root, f".git/hooks/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
 
 
-def test_hooks_run_only_when_asked(root: Path, tmp_path: Path) -> None:
-    """None by itself; with them a refusal ends it, and a message may be changed."""
+def test_hooks_run_only_on_request(root: Path, tmp_path: Path) -> None:
+    """None by default; otherwise one may refuse, and the message may be changed."""
     settle(root, a_txt="1\n")
     for name in ("pre-commit", "commit-msg", "post-commit", "post-index-change", "reference-transaction"):
         hook(
@@ -431,8 +431,8 @@ def test_hooks_run_only_when_asked(root: Path, tmp_path: Path) -> None:
     assert "Checked-by: hook" in git(root, "log", "-1", "--format=%B")
 
 
-def test_a_hook_that_refuses(root: Path) -> None:
-    """What it said is in the error; nothing was committed and nothing is locked."""
+def test_refusing_hook_ends_the_commit(root: Path) -> None:
+    """The error has its output; nothing is committed and nothing is locked."""
     settle(root, a_txt="1\n")
     head = git(root, "rev-parse", "HEAD")
     hook(root, "pre-commit", "git diff --cached --name-only; echo no tabs please >&2; exit 1")
@@ -443,7 +443,7 @@ def test_a_hook_that_refuses(root: Path) -> None:
     assert status(root) == [" M a.txt"]
 
 
-def test_a_hook_that_changes_the_contents(root: Path) -> None:
+def test_content_added_by_a_hook_is_not_committed(root: Path) -> None:
     """What it adds is not the agent's."""
     settle(root, a_txt="1\n")
     hook(root, "pre-commit", "echo more > more.txt; git add more.txt")
@@ -451,8 +451,8 @@ def test_a_hook_that_changes_the_contents(root: Path) -> None:
         commit(root, [edit(root, "a.txt", "2\n")], "x", hooks=True)
 
 
-def test_the_branch_moved_meanwhile(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody commits between our look and our commit: theirs stays, ours is refused."""
+def test_moved_branch_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another commit in between stays, ours is refused."""
     settle(root, a_txt="1\n", b_txt="1\n")
     change = edit(root, "a.txt", "2\n")
     real = commits_index.IndexLock.fill
@@ -471,8 +471,8 @@ def test_the_branch_moved_meanwhile(root: Path, monkeypatch: pytest.MonkeyPatch)
     assert status(root) == [" M a.txt"]
 
 
-def test_a_locked_index(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another git is at work: waited for, then said; its lock is not removed."""
+def test_locked_index_is_waited_for_and_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another git is at work; its lock is not removed."""
     settle(root, a_txt="1\n")
     monkeypatch.setattr(commits_index, "_WAIT", 0.1)
     write(root, ".git/index.lock", "")
@@ -481,8 +481,8 @@ def test_a_locked_index(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (root / ".git/index.lock").exists()
 
 
-def test_a_dry_run(root: Path) -> None:
-    """What would be committed, and under which words; nothing is."""
+def test_dry_run_commits_nothing(root: Path) -> None:
+    """It shows what would be committed, and the message."""
     settle(root, a_txt="1\n")
     head = git(root, "rev-parse", "HEAD")
     made = commit(root, [edit(root, "a.txt", "2\n")], "x", trailers={"Backscroll-Turn": "1"}, dry_run=True)
@@ -491,8 +491,8 @@ def test_a_dry_run(root: Path) -> None:
     assert status(root) == [" M a.txt"]
 
 
-def test_messages() -> None:
-    """Trailers are a paragraph of their own, or join the one that is there; an empty message is refused."""
+def test_trailers_are_added_to_the_message() -> None:
+    """As a paragraph of their own, or to the existing one; an empty message is refused."""
     assert with_trailers("a\n", {}) == "a"
     assert with_trailers("a", {"K": "v\nw"}) == "a\n\nK: v w"
     assert (
@@ -504,14 +504,14 @@ def test_messages() -> None:
         with_trailers(" \n\0", {"K": "v"})
 
 
-def test_odd_words_in_a_message(root: Path) -> None:
-    """Comment signs, Chinese, half a surrogate pair."""
+def test_odd_characters_in_a_message_are_kept(root: Path) -> None:
+    """Comment signs, Chinese, a lone surrogate."""
     commit(root, [edit(root, "a.txt", "1\n")], "# 修复：\ud800 标题\n\n#2 line")
     assert git(root, "log", "-1", "--format=%B").strip() == "# 修复：? 标题\n\n#2 line"
 
 
-def test_a_sparse_working_tree(root: Path) -> None:
-    """Files that are not checked out stay in the commit and stay unchecked."""
+def test_sparse_working_tree_is_supported(root: Path) -> None:
+    """Files that are not checked out stay in the commit and stay that way."""
     write(root, "in/a.txt", "1\n")
     write(root, "out/b.txt", "1\n")
     settle(root)
@@ -522,8 +522,8 @@ def test_a_sparse_working_tree(root: Path) -> None:
     assert status(root) == []
 
 
-def test_a_repository_with_longer_hashes(tmp_path: Path) -> None:
-    """SHA-256, where git can."""
+def test_sha256_repository_is_supported(tmp_path: Path) -> None:
+    """If git can."""
     folder = tmp_path / "long"
     folder.mkdir()
     git(folder, "init", "-q", "--object-format=sha256")
@@ -549,8 +549,8 @@ def _commit_some(root: str, mark: str, out: multiprocessing.Queue) -> None:
     out.put(done)
 
 
-def test_two_at_once(root: Path) -> None:
-    """Each waits for the other or is told; no commit is lost."""
+def test_concurrent_commits_lose_nothing(root: Path) -> None:
+    """Each waits for the other or is refused."""
     settle(root, a_txt="1\n")
     context = multiprocessing.get_context("spawn")
     out = context.Queue()

@@ -1,4 +1,4 @@
-"""Whole files in fenced blocks, patches, and the one call that does it all."""
+"""Whole files in fenced blocks, patches, and the call that applies them all."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from backscroll.workspace.files.files import Files
         "```html\n<!-- file: src/a.py -->\n",
     ],
 )
-def test_a_file_in_a_fence(opening: str) -> None:
-    """Its name before it, behind the opening, or in a first comment that says so."""
+def test_fenced_file_has_a_name(opening: str) -> None:
+    """Before the fence, after its opening, or in a first comment that says so."""
     closing = "~~~" if "~~~" in opening else "```"
     assert parse_edits(f"Here:\n\n{opening}x = 1\n{closing}\nDone.\n") == [WholeFile("src/a.py", "x = 1\n")]
 
@@ -53,15 +53,15 @@ def test_examples_are_no_edits(text: str) -> None:
     assert parse_edits(text) == []
 
 
-def test_markdown_with_blocks_inside() -> None:
+def test_markdown_may_contain_blocks() -> None:
     """Blocks with a language inside a Markdown file do not end it, nor do shorter marks."""
     inner = "# Title\n\n```sh\nmake\n```\n\nend\n"
     assert parse_edits(f"README.md\n```markdown\n{inner}```\n") == [WholeFile("README.md", inner)]
     assert parse_edits(f"notes.txt\n````\n{inner}````\n") == [WholeFile("notes.txt", inner)]
 
 
-def test_a_file_that_breaks_off() -> None:
-    """A block without an end may have been cut: nothing is written of it."""
+def test_unclosed_block_is_refused() -> None:
+    """It may have been cut: nothing of it is written."""
     with pytest.raises(FormatError, match=r"a\.py at line 2 has no end"):
         parse_edits("a.py\n```python\nx = 1\n")
 
@@ -84,8 +84,8 @@ PATCH = """*** Begin Patch
 """
 
 
-def test_patches_without_numbers() -> None:
-    """Files that come, change, move and go."""
+def test_patches_without_line_numbers_are_read() -> None:
+    """Files that are added, changed, moved and deleted."""
     assert parse_edits(PATCH) == [
         WholeFile("new.txt", "one\ntwo\n", new=True),
         Patch(
@@ -106,8 +106,8 @@ def test_patches_without_numbers() -> None:
         parse_edits("*** Begin Patch\n+x\n*** End Patch\n")
 
 
-def test_all_in_one(tmp_path: Path) -> None:
-    """A reply with every form: made, and taken back."""
+def test_every_form_in_one_reply(tmp_path: Path) -> None:
+    """Applied, and undone."""
     (tmp_path / "a.py").write_bytes(b"def f():\r\n    return 1\r\n\r\ndef g():\r\n    return 3\r\n")
     (tmp_path / "old.txt").write_text("old\n")
     (tmp_path / "c.txt").write_text("one\ntwo\nthree\n")
@@ -127,15 +127,15 @@ def test_all_in_one(tmp_path: Path) -> None:
     assert not (tmp_path / "新").exists()
 
 
-def test_without_edits(tmp_path: Path) -> None:
-    """A text without edits is an error that says what is understood."""
+def test_text_without_edits_is_refused(tmp_path: Path) -> None:
+    """The error lists the forms that are understood."""
     with pytest.raises(InvalidInput, match="holds no edits") as refused:
         apply_code_changes(str(tmp_path), "I would change nothing.")
     assert "unified diffs" in refused.value.hint
 
 
-def test_nothing_leaves_the_folder(tmp_path: Path) -> None:
-    """Names of a model are paths like any other."""
+def test_edits_stay_inside_the_folder(tmp_path: Path) -> None:
+    """Paths from a model are checked like any other."""
     root = tmp_path / "root"
     root.mkdir()
     for name in ("../x.txt", "/etc/x.txt", ".git/hooks/pre-commit", "~/x.txt"):

@@ -1,4 +1,4 @@
-"""All or nothing, undone, and put right after a crash."""
+"""Edits are applied all or none, undone, and recovered after a crash."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def state(root: Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
-def test_made_and_taken_back(files: Files, root: Path, tmp_path: Path) -> None:
-    """Undoing gives the very same tree: bytes, modes, folders; the journal is empty in between and after."""
+def test_edits_are_applied_and_undone(files: Files, root: Path, tmp_path: Path) -> None:
+    """Undo gives the very same tree: bytes, modes, folders; the journal is empty in between and after."""
     before = state(root)
     done = apply(plan(files, EDITS))
     assert {path for path, (data, _) in state(root).items() if data} == {
@@ -78,8 +78,8 @@ def test_made_and_taken_back(files: Files, root: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "journal").iterdir()) == []
 
 
-def test_a_file_changed_meanwhile_stops_everything(files: Files, root: Path) -> None:
-    """Between plan and apply, by hand: nothing is written, the other's work stays."""
+def test_file_changed_meanwhile_stops_everything(files: Files, root: Path) -> None:
+    """Manually, between plan and apply: nothing is written, and that change stays."""
     made = plan(files, EDITS)
     (root / "a.txt").write_text("by hand")
     (root / "新").mkdir()
@@ -90,8 +90,8 @@ def test_a_file_changed_meanwhile_stops_everything(files: Files, root: Path) -> 
     assert state(root) == before
 
 
-def test_undo_refuses_where_somebody_worked_on(files: Files, root: Path) -> None:
-    """Their change would be lost."""
+def test_undo_refuses_files_changed_since(files: Files, root: Path) -> None:
+    """Their changes would be lost."""
     done = apply(plan(files, EDITS))
     (root / "a.txt").write_text("by hand")
     (root / "b.txt").write_text("a new one")
@@ -101,8 +101,8 @@ def test_undo_refuses_where_somebody_worked_on(files: Files, root: Path) -> None
     assert state(root) == before
 
 
-def test_undo_leaves_folders_in_which_somebody_put_something(files: Files, root: Path) -> None:
-    """Only empty ones go."""
+def test_undo_keeps_folders_with_other_files(files: Files, root: Path) -> None:
+    """Only empty ones are removed."""
     done = apply(plan(files, EDITS))
     (root / "sub/mine.txt").write_text("mine")
     undo(done)
@@ -114,7 +114,7 @@ def test_undo_leaves_folders_in_which_somebody_put_something(files: Files, root:
 @pytest.mark.parametrize(
     "error", [InvalidInput("the disk said no"), KeyboardInterrupt()], ids=["error", "interrupt"]
 )
-def test_a_failure_in_the_middle_puts_everything_back(
+def test_failure_in_the_middle_restores_everything(
     files: Files,
     root: Path,
     tmp_path: Path,
@@ -122,7 +122,7 @@ def test_a_failure_in_the_middle_puts_everything_back(
     fails_at: int,
     error: BaseException,
 ) -> None:
-    """Whichever file it is, and for an interrupt too: as if nothing had been tried."""
+    """For any file, and for an interrupt too."""
     before, real, number = state(root), edits_apply._one, 0
 
     def one(*arguments: object) -> None:
@@ -139,10 +139,10 @@ def test_a_failure_in_the_middle_puts_everything_back(
     assert list((tmp_path / "journal").iterdir()) == []
 
 
-def test_what_cannot_be_put_back_stays_in_the_journal(
+def test_failed_restore_stays_in_the_journal(
     files: Files, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is said, and the next recovery does it."""
+    """It is reported, and the next recovery finishes it."""
     before = state(root)
     real = Files.write
 
@@ -191,8 +191,8 @@ apply(planned)
 
 
 @pytest.mark.crash
-def test_killed_at_any_operation(root: Path, tmp_path: Path) -> None:
-    """Wherever the process dies: after recovery everything is as before, or everything as after; nothing lies about."""
+def test_kill_at_any_operation_is_recovered(root: Path, tmp_path: Path) -> None:
+    """Everything is as before, or everything as after; no leftovers."""
     before = state(root)
     script, journal = tmp_path / "crash.py", tmp_path / "journal"
     script.write_text(CRASHING)
@@ -227,10 +227,10 @@ def test_killed_at_any_operation(root: Path, tmp_path: Path) -> None:
     assert outcomes.count(False) > 10
 
 
-def test_recovery_leaves_what_somebody_changed_since(
+def test_recovery_keeps_files_changed_since(
     files: Files, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is named; the rest is put back."""
+    """They are named; the rest is restored."""
     monkeypatch.setattr(edits_apply, "_roll_back", lambda *_: None)  # as if the process had died
     monkeypatch.setattr(Files, "delete", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
@@ -247,8 +247,8 @@ def test_recovery_leaves_what_somebody_changed_since(
     assert recover(files) == []
 
 
-def test_edits_of_another_process_under_way_are_not_touched(files: Files, root: Path, tmp_path: Path) -> None:
-    """A journal that is locked belongs to somebody."""
+def test_running_edits_of_another_process_are_left_alone(files: Files, root: Path, tmp_path: Path) -> None:
+    """Its journal is locked."""
     (tmp_path / "journal").mkdir()
     entry = {
         "format": 1,
@@ -267,8 +267,8 @@ def test_edits_of_another_process_under_way_are_not_touched(files: Files, root: 
     assert (root / "a.txt").read_text() == "old"
 
 
-def test_the_journal_is_outside_and_private(root: Path) -> None:
-    """By default in the user's own folder, one for each workspace."""
+def test_journal_is_outside_and_private(root: Path) -> None:
+    """By default in the user's own folder, one per workspace."""
     files = Files(root)
     assert not files.journal.is_relative_to(root)
     done = apply(plan(files, EDITS))
@@ -277,8 +277,8 @@ def test_the_journal_is_outside_and_private(root: Path) -> None:
     undo(done)
 
 
-def test_a_journal_that_cannot_be_written_stops_everything(root: Path, tmp_path: Path) -> None:
-    """Without a note nothing is begun."""
+def test_unwritable_journal_stops_everything(root: Path, tmp_path: Path) -> None:
+    """Nothing is begun without it."""
     (tmp_path / "blocked").write_text("a file where a folder should be")
     before = state(root)
     with pytest.raises(BackscrollError):

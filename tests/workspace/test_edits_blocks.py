@@ -1,4 +1,4 @@
-"""Search/replace blocks in what a model says."""
+"""Search/replace blocks in a model's reply."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ second
 """
 
 
-def test_the_name_in_front_holds_until_the_next() -> None:
+def test_name_applies_until_the_next() -> None:
     """A block without a name belongs to the file of the block before."""
     assert parse_edits(AIDER) == [
         TextReplacement("src/main.py", "old\n", "new\n\n  more\n", by_lines=True),
@@ -40,7 +40,7 @@ def test_the_name_in_front_holds_until_the_next() -> None:
     ]
 
 
-def test_the_other_spelling() -> None:
+def test_alternative_marks_are_read() -> None:
     """Dashes and plus signs mean the same."""
     text = "说明文档.md\n------- SEARCH\n旧\n=======\n新\n+++++++ REPLACE\n"
     assert parse_edits(text) == [TextReplacement("说明文档.md", "旧\n", "新\n", by_lines=True)]
@@ -63,8 +63,8 @@ def test_the_other_spelling() -> None:
         "> a/b.py",
     ],
 )
-def test_names_as_models_write_them(line: str) -> None:
-    """Dressed up or not."""
+def test_decorated_names_are_read(line: str) -> None:
+    """As models write them, with or without markup."""
     text = f"Sure!\n\n{line}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
     assert parse_edits(text)[0].path == "a/b.py"
 
@@ -79,7 +79,7 @@ def test_sentences_are_no_names(line: str) -> None:
         parse_edits(f"{line}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n")
 
 
-def test_a_quoted_name_may_hold_spaces() -> None:
+def test_quoted_name_may_contain_spaces() -> None:
     """Quoted it cannot be a sentence."""
     text = "`my notes/to do.md`\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
     assert parse_edits(text)[0].path == "my notes/to do.md"
@@ -94,7 +94,7 @@ def test_a_quoted_name_may_hold_spaces() -> None:
         ("a.md\n<<<<<<< SEARCH\nTitle\n=======\n=======\nx\n>>>>>>> REPLACE\n", "several lines of ======="),
     ],
 )
-def test_broken_blocks(text: str, said: str) -> None:
+def test_broken_blocks_are_refused(text: str, said: str) -> None:
     """Nothing is guessed; the line is named."""
     with pytest.raises(FormatError, match=said) as refused:
         parse_edits(text)
@@ -102,7 +102,7 @@ def test_broken_blocks(text: str, said: str) -> None:
 
 
 def test_longer_marks_make_room_for_the_text() -> None:
-    """A text with the mark in it is written with longer ones."""
+    """A text that contains the mark is written with longer ones."""
     text = "a.md\n<<<<<<<<< SEARCH\nTitle\n=======\n=========\nOther\n=======\n>>>>>>>>> REPLACE\n"
     assert parse_edits(text) == [
         TextReplacement("a.md", "Title\n=======\n", "Other\n=======\n", by_lines=True)
@@ -110,15 +110,15 @@ def test_longer_marks_make_room_for_the_text() -> None:
 
 
 def test_fences_inside_a_block_are_text() -> None:
-    """A block may edit Markdown; what follows it is read on."""
+    """A block may edit Markdown; reading continues after it."""
     text = "a.md\n````\n<<<<<<< SEARCH\n```sh\nold\n```\n=======\n```sh\nnew\n```\n>>>>>>> REPLACE\n````\n\nb.txt\n```\nhi\n```\n"
     edits = parse_edits(text)
     assert edits[0] == TextReplacement("a.md", "```sh\nold\n```\n", "```sh\nnew\n```\n", by_lines=True)
     assert [edit.path for edit in edits] == ["a.md", "b.txt"]
 
 
-def test_a_message_with_crlf() -> None:
-    """Line ends of the message are no part of the edit."""
+def test_message_with_crlf_is_read() -> None:
+    """Its line ends are no part of the edit."""
     assert parse_edits("a.py\r\n<<<<<<< SEARCH\r\nx\r\n=======\r\ny\r\n>>>>>>> REPLACE\r\n") == [
         TextReplacement("a.py", "x\n", "y\n", by_lines=True)
     ]

@@ -1,4 +1,4 @@
-"""Unified diffs: read, found in the file by what they say, and made."""
+"""Unified diffs: read, located in the file by their content, and created."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def patched(root: Path, before: str | bytes, diff: str) -> str:
     return (root / "a.txt").read_bytes().decode()
 
 
-def test_a_diff_is_read() -> None:
-    """Names without git's letters, hunks with their lines."""
+def test_diff_is_read() -> None:
+    """Names without git's prefixes, hunks with their lines."""
     diff = "--- a/x.py\t2024-01-01\n+++ b/x.py\t2024-01-02\n@@ -3,3 +3,3 @@ def f():\n a\n-b\n+c\n d\n"
     assert parse_edits(diff) == [Patch("x.py", (Hunk(("a", "b", "d"), ("a", "c", "d"), 3, near="def f():"),))]
 
@@ -57,14 +57,14 @@ def test_a_diff_is_read() -> None:
         ),
     ],
 )
-def test_names(header: str, wanted: tuple[str, str]) -> None:
+def test_file_names_are_read(header: str, wanted: tuple[str, str]) -> None:
     """As git and others write them."""
     (patch,) = parse_edits(f"{header}@@ -1 +1 @@\n-a\n+b\n")
     assert isinstance(patch, Patch)
     assert (patch.path, patch.to) == wanted
 
 
-def test_several_files_with_words_between(tmp_path: Path) -> None:
+def test_several_files_with_text_between_are_read(tmp_path: Path) -> None:
     """New, changed, deleted and renamed files in one text."""
     (tmp_path / "b.txt").write_text("1\n2\n")
     (tmp_path / "c.txt").write_text("gone\n")
@@ -135,14 +135,14 @@ rename to e/d.txt
         "@@ -10,3 +10,3 @@ def x():",
     ],
 )
-def test_wrong_numbers_are_mended_by_what_is_there(tmp_path: Path, head: str) -> None:
-    """Where a hunk fits in one place only, its numbers do not matter."""
+def test_wrong_line_numbers_are_corrected(tmp_path: Path, head: str) -> None:
+    """If a hunk fits in one place only, its numbers do not matter."""
     diff = f"--- a.txt\n+++ a.txt\n{head}\n line 10\n-line 11\n+eleven\n line 12\n"
     assert patched(tmp_path, TEXT, diff) == TEXT.replace("line 11\n", "eleven\n")
 
 
-def test_the_right_number_decides_between_equal_places(tmp_path: Path) -> None:
-    """Exactly at its number a hunk fits even where others would too; elsewhere it must be the only one."""
+def test_right_line_number_decides_between_equal_places(tmp_path: Path) -> None:
+    """Exactly there a hunk fits even if other places would too; elsewhere its place must be unique."""
     text = "a\nx\nb\n" * 3
     assert (
         patched(tmp_path, text, "--- a.txt\n+++ a.txt\n@@ -4,3 +4,3 @@\n a\n-x\n+y\n b\n")
@@ -152,15 +152,15 @@ def test_the_right_number_decides_between_equal_places(tmp_path: Path) -> None:
         patched(tmp_path, text, "--- a.txt\n+++ a.txt\n@@ -5,3 +5,3 @@\n a\n-x\n+y\n b\n")
 
 
-def test_later_hunks_follow_how_far_the_first_was_off(tmp_path: Path) -> None:
-    """Equal places: the shift of the hunk before tells which."""
+def test_later_hunks_follow_the_shift_of_the_first(tmp_path: Path) -> None:
+    """It decides between equal places."""
     text = "unique\n" + "a\nx\nb\n" * 3
     diff = "--- a.txt\n+++ a.txt\n@@ -11,1 +11,1 @@\n-unique\n+one\n@@ -15,3 +15,3 @@\n a\n-x\n+y\n b\n"
     assert patched(tmp_path, text, diff) == "one\na\nx\nb\na\ny\nb\na\nx\nb\n"
 
 
-def test_lines_that_lost_their_space(tmp_path: Path) -> None:
-    """Empty lines of context without the space, and one with it cut from a line of text."""
+def test_lines_without_their_leading_space_are_read(tmp_path: Path) -> None:
+    """Empty context lines without the space, and a text line that lost its own."""
     text = "a\n\nb\n\nc\n"
     assert (
         patched(tmp_path, text, "--- a.txt\n+++ a.txt\n@@ -1,5 +1,5 @@\n a\n\n-b\n+B\n\n c\n")
@@ -169,7 +169,7 @@ def test_lines_that_lost_their_space(tmp_path: Path) -> None:
     assert patched(tmp_path, text, "--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\na\n\n-b\n+B\n") == "a\n\nB\n\nc\n"
 
 
-def test_empty_lines_behind_a_diff_are_not_part_of_it(tmp_path: Path) -> None:
+def test_empty_lines_after_a_diff_are_not_part_of_it(tmp_path: Path) -> None:
     """Nor is what follows them."""
     diff = "--- a.txt\n+++ a.txt\n@@ -1,9 +1,9 @@\n-a\n+A\n\n\nThat is all.\n"
     assert patched(tmp_path, "a\nb\n", diff) == "A\nb\n"
@@ -201,13 +201,13 @@ def test_empty_lines_behind_a_diff_are_not_part_of_it(tmp_path: Path) -> None:
         ("-- x\n", "@@ -1 +1 @@\n--- x\n+++ y\n", "++ y\n"),
     ],
 )
-def test_ends_of_files(tmp_path: Path, before: str, diff: str, after: str) -> None:
-    """With and without a newline, with CRLF, with nothing around what is added."""
+def test_ends_of_files_are_handled(tmp_path: Path, before: str, diff: str, after: str) -> None:
+    """With and without a newline, with CRLF, with no context around what is added."""
     assert patched(tmp_path, before, f"--- a.txt\n+++ a.txt\n{diff}") == after
 
 
-def test_diffs_without_a_header_in_a_fence(tmp_path: Path) -> None:
-    """The name stands in front of the block, as for any other."""
+def test_fenced_diff_without_a_header_is_read(tmp_path: Path) -> None:
+    """The name is before the block, as for any other."""
     (tmp_path / "b.txt").write_text("1\n2\n")
     edits = parse_edits("b.txt\n```diff\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n```\nand\nc.txt\n```\nx\n```\n")
     assert [type(edit) for edit in edits] == [Patch, WholeFile]
@@ -237,7 +237,9 @@ def test_diffs_without_a_header_in_a_fence(tmp_path: Path) -> None:
         ("--- a/../a.txt\n+++ b/../a.txt\n@@ -1 +1 @@\n-a\n+b\n", InvalidInput, "leads out"),
     ],
 )
-def test_what_does_not_fit(tmp_path: Path, diff: str, kind: type[BackscrollError], said: str) -> None:
+def test_hunks_that_do_not_fit_are_refused(
+    tmp_path: Path, diff: str, kind: type[BackscrollError], said: str
+) -> None:
     """Each with its reason, and nothing is changed."""
     (tmp_path / "a.txt").write_text("a\nb\n")
     (tmp_path / "c.txt").write_text("c\n")

@@ -1,4 +1,4 @@
-"""Where an edit belongs: exactly, loosely where that is clear, or nowhere."""
+"""Where an edit applies: exactly, loosely if unambiguous, or nowhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def result(text: str, edit: TextReplacement) -> tuple[str, list[str]]:
     return out + text[at:], [each.note for each in found if each.note]
 
 
-def test_to_the_letter() -> None:
+def test_exact_text_is_found() -> None:
     """A part of a line, several lines, every place."""
     assert result(CODE, TextReplacement("a", "return 2", "return 3")) == (
         CODE.replace("return 2", "return 3"),
@@ -36,7 +36,7 @@ def test_to_the_letter() -> None:
     assert result("a\r\n".replace("\r\n", "\n"), TextReplacement("a", "a\r\n", "b\r\n")) == ("b\n", [])
 
 
-def test_blocks_are_whole_lines() -> None:
+def test_blocks_match_whole_lines() -> None:
     """The end of a longer line is no match."""
     assert result("x = 10\n= 10\n", TextReplacement("a", "= 10\n", "= 11\n", by_lines=True)) == (
         "x = 10\n= 11\n",
@@ -46,8 +46,8 @@ def test_blocks_are_whole_lines() -> None:
     assert result("a\nb", TextReplacement("a", "b\n", "", by_lines=True)) == ("a\n", [])
 
 
-def test_spaces_at_the_end_do_not_matter_where_it_is_clear() -> None:
-    """It is said; lines that stay keep theirs."""
+def test_trailing_spaces_do_not_matter_if_unambiguous() -> None:
+    """This is reported; unchanged lines keep theirs."""
     edit = TextReplacement(
         "a", "        x = 1\n        return x\n", "        x = 1\n        return x + 1\n", by_lines=True
     )
@@ -73,7 +73,7 @@ def test_spaces_at_the_end_do_not_matter_where_it_is_clear() -> None:
     ],
 )
 def test_indentation_is_shifted_as_a_whole(old: str, new: str, after: str) -> None:
-    """All lines more, or all less, by the same; the new ones go along."""
+    """All lines more, or all less, by the same; the new lines follow."""
     text, notes = result(CODE, TextReplacement("a", old, new))
     assert text == CODE.replace("    def g(self):\n        return 2\n", after)
     assert notes == ["the indentation differs"]
@@ -85,7 +85,7 @@ def test_tabs_are_shifted_too() -> None:
     assert text == "if a:\n\tif b:\n\t\td()\n"
 
 
-def test_an_uneven_shift_is_no_match() -> None:
+def test_uneven_shift_is_no_match() -> None:
     """Lines that differ by different amounts mean something else."""
     with pytest.raises(InvalidInput, match=r"was not found in the file; nearest, at line 6:\n6 \|     def g"):
         find_replace(Document(CODE), TextReplacement("a", "def g(self):\nreturn 2\n", "x\n"))
@@ -110,15 +110,15 @@ def test_an_uneven_shift_is_no_match() -> None:
         ),
     ],
 )
-def test_no_match(text: str, edit: TextReplacement, said: str) -> None:
-    """How many there are and where; nothing is picked."""
+def test_missing_or_ambiguous_match_is_refused(text: str, edit: TextReplacement, said: str) -> None:
+    """With the number of matches and their places; none is guessed."""
     with pytest.raises(InvalidInput, match=said) as refused:
         find_replace(Document(text), edit)
     assert refused.value.hint
 
 
-def test_the_nearest_lines_are_shown() -> None:
-    """By most lines in common, else by the likest line; with numbers."""
+def test_nearest_lines_are_shown() -> None:
+    """By most common lines, else by the most similar line; with numbers."""
     text = "".join(f"value_{n} = compute({n})\n" for n in range(1, 40))
     with pytest.raises(InvalidInput) as refused:
         find_replace(
@@ -130,8 +130,8 @@ def test_the_nearest_lines_are_shown() -> None:
         find_replace(Document(text), TextReplacement("x", "valeu_7 = compute(7)", "y"))
 
 
-def test_line_numbers_in_the_text_are_recognised() -> None:
-    """A model that copies them along is told so."""
+def test_copied_line_numbers_are_recognised() -> None:
+    """The error tells the model about them."""
     with pytest.raises(InvalidInput) as refused:
         find_replace(
             Document(CODE), TextReplacement("x", " 6 |     def g(self):\n 7 |         return 2", "y")

@@ -1,4 +1,4 @@
-"""Plans: every file as it would be, or every reason why not."""
+"""Plans: every file as it would be, or every reason against it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def after(files: Files, *edits: Edit) -> bytes | None:
     return change.after
 
 
-def test_a_plan_shows_what_would_be(files: Files, root: Path) -> None:
-    """The diff, the paths, the lines; the disk is as it was."""
+def test_plan_shows_the_result(files: Files, root: Path) -> None:
+    """The diff, the paths, the lines; the disk is unchanged."""
     made = plan(
         files,
         [
@@ -60,8 +60,8 @@ def test_a_plan_shows_what_would_be(files: Files, root: Path) -> None:
     assert sorted(p.name for p in root.iterdir()) == ["a.py", "b.txt"]
 
 
-def test_several_edits_of_a_file_are_matched_against_it_as_it_is(files: Files) -> None:
-    """In any order, also where one makes lines more or fewer."""
+def test_several_edits_of_a_file_match_its_current_text(files: Files) -> None:
+    """In any order, also if one adds or removes lines."""
     edits = [
         TextReplacement("b.txt", "three", "3\n4"),
         TextReplacement("./b.txt", "one\n", ""),
@@ -95,16 +95,16 @@ def test_several_edits_of_a_file_are_matched_against_it_as_it_is(files: Files) -
         (b"", TextReplacement("x", "", "new\n", by_lines=True), b"new\n"),
     ],
 )
-def test_line_ends_and_encodings_stay(
+def test_line_ends_and_encodings_are_kept(
     root: Path, files: Files, before: bytes, edit: Edit, wanted: bytes
 ) -> None:
-    """Untouched lines keep their bytes; new ones look like those around them."""
+    """Unchanged lines keep their bytes; new ones look like those around them."""
     (root / "x").write_bytes(before)
     assert after(files, edit) == wanted
 
 
-def test_an_empty_search_makes_a_new_file(files: Files) -> None:
-    """A block with nothing to look for, for a file that is not there."""
+def test_empty_search_creates_a_file(files: Files) -> None:
+    """A block with nothing to look for, for a missing file."""
     assert after(files, TextReplacement("new.txt", "", "text\n", by_lines=True)) == b"text\n"
     with pytest.raises(InvalidInput, match="is empty"):
         plan(files, [TextReplacement("b.txt", "", "text\n", by_lines=True)])
@@ -154,7 +154,7 @@ def test_an_empty_search_makes_a_new_file(files: Files) -> None:
         ([Patch("b.txt", (Hunk(("two",), ("2",), 2),), to="a.py")], Conflict, "a.py already exists"),
     ],
 )
-def test_what_cannot_be_done(
+def test_impossible_edits_are_refused(
     files: Files, root: Path, edits: list[Edit], kind: type[BackscrollError], said: str
 ) -> None:
     """The reason, a hint, and nothing written."""
@@ -165,8 +165,8 @@ def test_what_cannot_be_done(
     assert {p.name: p.read_bytes() for p in root.iterdir()} == before
 
 
-def test_every_reason_at_once(files: Files) -> None:
-    """One answer can mend all of them."""
+def test_all_reasons_are_given_at_once(files: Files) -> None:
+    """So that one answer can fix them all."""
     edits = [
         TextReplacement("a.py", "nope", "x"),
         TextReplacement("b.txt", "two", "2"),
@@ -183,8 +183,8 @@ def test_every_reason_at_once(files: Files) -> None:
     assert "b.txt" not in said
 
 
-def test_what_an_earlier_edit_makes_is_not_there_yet(files: Files) -> None:
-    """Edits that build on each other are to be one; the hint says so."""
+def test_edit_cannot_build_on_an_earlier_one(files: Files) -> None:
+    """Such edits must be one; the hint says so."""
     with pytest.raises(InvalidInput) as refused:
         plan(
             files,
@@ -193,8 +193,8 @@ def test_what_an_earlier_edit_makes_is_not_there_yet(files: Files) -> None:
     assert refused.value.hint == "it exists only after an earlier edit: merge the two edits"
 
 
-def test_syntax(files: Files, root: Path) -> None:
-    """A file that parsed must still parse; one that was broken is only warned of, and so is everything where that is wanted."""
+def test_syntax_is_checked(files: Files, root: Path) -> None:
+    """A file that parsed must still parse; a broken one only causes a warning, as does everything on request."""
     with pytest.raises(InvalidInput, match=r"a\.py: the file would no longer parse: Python, line 1"):
         plan(files, [TextReplacement("a.py", "def f():", "def f(:")])
     with pytest.raises(InvalidInput, match="no longer parse: JSON"):
@@ -219,8 +219,8 @@ def test_syntax(files: Files, root: Path) -> None:
         "// ...existing code...",
     ],
 )
-def test_code_that_is_left_out_is_refused(files: Files, line: str) -> None:
-    """A model's shorthand would make the rest of the file disappear."""
+def test_omitted_code_is_refused(files: Files, line: str) -> None:
+    """A model's shorthand would delete the rest of the file."""
     with pytest.raises(InvalidInput, match="elides code"):
         plan(files, [WholeFile("b.txt", f"one\n{line}\n")])
     with pytest.raises(InvalidInput, match="elides code"):
@@ -230,19 +230,19 @@ def test_code_that_is_left_out_is_refused(files: Files, line: str) -> None:
 @pytest.mark.parametrize(
     "line", ["# ...", "print('...')", "def f(): ...", "# the existing code is fine", "and so on ..."]
 )
-def test_dots_alone_leave_nothing_out(files: Files, line: str) -> None:
-    """Only a comment that says so counts, and only where it is new."""
+def test_dots_alone_omit_nothing(files: Files, line: str) -> None:
+    """Only a comment that says so counts, and only if it is new."""
     assert plan(files, [WholeFile("b.txt", f"one\n{line}\n")])
 
 
-def test_a_comment_that_stood_there_may_stay(files: Files, root: Path) -> None:
-    """Files that speak of such comments can be edited."""
+def test_existing_omission_comment_may_stay(files: Files, root: Path) -> None:
+    """Files that contain such comments can be edited."""
     (root / "doc.txt").write_text("# ... existing code ...\nz\n")
     assert after(files, TextReplacement("doc.txt", "z", "y")) == b"# ... existing code ...\ny\n"
 
 
-def test_links(files: Files, root: Path) -> None:
-    """The file is edited, not the link; a link is neither renamed nor deleted by an edit."""
+def test_links_are_followed_by_edits(files: Files, root: Path) -> None:
+    """The file is edited, not the link; a link is neither renamed nor deleted."""
     (root / "link.txt").symlink_to("b.txt")
     assert plan(files, [TextReplacement("link.txt", "two", "2")]).paths == ("b.txt",)
     with pytest.raises(InvalidInput, match="overlap"):
@@ -251,8 +251,8 @@ def test_links(files: Files, root: Path) -> None:
         plan(files, [FileDeletion("link.txt")])
 
 
-def test_modes(files: Files, root: Path) -> None:
-    """A diff makes a file executable; a renamed one takes its bits along."""
+def test_modes_are_changed_and_kept(files: Files, root: Path) -> None:
+    """A diff makes a file executable; a renamed file keeps its bits."""
     (root / "b.txt").chmod(0o640)
     (change,) = plan(files, [Patch("b.txt", executable=True)]).changes
     assert (change.mode, change.mode_before, change.after == change.before) == (0o750, 0o640, True)
@@ -268,8 +268,8 @@ def test_modes(files: Files, root: Path) -> None:
     assert (copied.path, copied.action, copied.after) == ("copy.txt", "added", b"one\ntwo\nthree\n")
 
 
-def test_a_binary_file(files: Files, root: Path) -> None:
-    """It is not edited, but can be replaced, deleted and renamed; the preview only names it."""
+def test_binary_file_is_not_edited(files: Files, root: Path) -> None:
+    """It can be replaced, deleted and renamed; the preview only names it."""
     (root / "x.bin").write_bytes(b"\0\1")
     with pytest.raises(InvalidInput, match=r"x\.bin is not text \(2 bytes\)"):
         plan(files, [TextReplacement("x.bin", "a", "b")])
@@ -278,8 +278,8 @@ def test_a_binary_file(files: Files, root: Path) -> None:
     assert plan(files, [Patch("x.bin", to="y.bin")]).diff == "rename from x.bin\nrename to y.bin\n"
 
 
-def test_special_files(files: Files, root: Path) -> None:
-    """A pipe is no file to be edited."""
+def test_special_files_are_refused(files: Files, root: Path) -> None:
+    """A pipe cannot be edited."""
     os.mkfifo(root / "pipe")
     assert stat.S_ISFIFO((root / "pipe").stat().st_mode)
     with pytest.raises(InvalidInput, match="is not a regular file"):

@@ -15,7 +15,7 @@ GB = "这是一个用国标编码保存的文件，里面有一些常用的汉�
 
 
 @given(st.binary(max_size=300))
-def test_what_is_read_is_written_back(data: bytes) -> None:
+def test_decoded_text_is_encoded_to_the_same_bytes(data: bytes) -> None:
     """Whatever counts as text gives its own bytes again."""
     text = decode_text(data)
     if text is not None:
@@ -44,8 +44,8 @@ def test_utf8_is_always_read(text: str, newline: str) -> None:
         ("x = 'café, naïve'  # a comment in the old style\n".encode("cp1252"), "cp1252"),
     ],
 )
-def test_encodings(data: bytes, encoding: str) -> None:
-    """Marks are believed; without one GB18030 and a western code page are guessed, and said to be."""
+def test_encodings_are_recognised(data: bytes, encoding: str) -> None:
+    """Byte order marks are believed; without one GB18030 and a western code page are guessed, and reported."""
     text = decode_text(data)
     assert text is not None
     assert text.encoding == encoding
@@ -64,21 +64,21 @@ def test_encodings(data: bytes, encoding: str) -> None:
         b"\x01\x02\x03\x04" * 10,
     ],
 )
-def test_binary(data: bytes) -> None:
-    """What cannot be written back as text is none."""
+def test_binary_content_is_recognised(data: bytes) -> None:
+    """What cannot be written back as text is binary."""
     assert decode_text(data) is None
 
 
-def test_binary_is_told_from_its_beginning() -> None:
-    """A list looks at a few bytes only."""
+def test_binary_is_recognised_by_its_beginning() -> None:
+    """A list reads a few bytes only."""
     assert is_binary(b"\x7fELF\x02\x01\x01\x00")
     assert not is_binary("你好".encode())
     assert not is_binary(codecs.BOM_UTF16_LE + b"a\0")
     assert not is_binary(b"")
 
 
-def test_line_ends() -> None:
-    """Kinds are told apart and made."""
+def test_line_ends_are_recognised_and_converted() -> None:
+    """CRLF, LF and CR."""
     assert [newline_of(t) for t in ("", "a", "a\n", "a\r\nb\r\n", "a\rb", "a\r\nb\n")] == [
         "",
         "",
@@ -91,8 +91,8 @@ def test_line_ends() -> None:
     assert with_newlines("a\nb\r", "mixed") == "a\nb\r"
 
 
-def test_what_an_encoding_lacks_is_named() -> None:
-    """A character that the file cannot hold is an error, not a question mark."""
+def test_unencodable_character_is_named() -> None:
+    """An error, not a question mark."""
     like = decode_text("café au lait, s'il vous plaît, monsieur\n".encode("cp1252"))
     with pytest.raises(InvalidInput, match="cp1252, which has no '你'"):
         encode_text("你", like)

@@ -1,4 +1,4 @@
-"""Erasing a file from the snapshots: nothing of it is left in any file of the keeper, and everything else comes back."""
+"""Erasing a file from the snapshots: nothing of it is left, and everything else can be restored."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def story(keeper: Snapshots, root: Path) -> list[str]:
     return taken
 
 
-def test_nothing_is_left_and_the_rest_comes_back(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """Loose or packed, by content and by hash; every other file of every snapshot is there to the byte."""
+def test_erased_content_is_gone_and_the_rest_is_kept(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """Loose or packed, by content and by hash; every other file of every snapshot is kept byte for byte."""
     keeper = keeping()
     taken = story(keeper, root)
     keeper.tidy()
@@ -135,10 +135,8 @@ def test_nothing_is_left_and_the_rest_comes_back(keeping: Open, root: Path, tmp_
         assert checked.returncode == 0, checked.stderr
 
 
-def test_going_back_names_what_is_erased_and_restores_the_rest(
-    keeping: Open, root: Path, tmp_path: Path
-) -> None:
-    """A plan says why a file stays as it is, and the others come back."""
+def test_restore_names_erased_files_and_restores_the_rest(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """The plan says why a file stays as it is."""
     keeper = keeping()
     taken = story(keeper, root)
     keeper.erase(keeper.find_held(["deep/er/conf.py"]).names)
@@ -153,10 +151,10 @@ def test_going_back_names_what_is_erased_and_restores_the_rest(
     assert not (root / "中文.md").exists()
 
 
-def test_a_file_that_is_still_there_is_kept_again_only_when_it_changes(
+def test_existing_file_is_stored_again_only_when_it_changes(
     keeping: Open, root: Path, tmp_path: Path
 ) -> None:
-    """The next look does not bring the password back, sees no change where there is none, and later edits are kept."""
+    """The next look does not store the password again, sees no false change, and later edits are kept."""
     keeper = keeping()
     place = write(root, "conf.py", SECRET)
     write(root, "b.py", "b\n")
@@ -178,8 +176,8 @@ def test_a_file_that_is_still_there_is_kept_again_only_when_it_changes(
     assert fourth != first
 
 
-def test_another_keeper_that_was_open_all_the_while(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """It remembers the erased content and must not build a snapshot on it."""
+def test_open_keeper_does_not_bring_erased_content_back(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """It remembers the content and must not build a snapshot on it."""
     keeper, other = keeping(), keeping()
     taken = story(keeper, root)
     assert other.take() == taken[-1]
@@ -196,8 +194,8 @@ def test_another_keeper_that_was_open_all_the_while(keeping: Open, root: Path, t
     assert not found_in(tmp_path / "kept", SECRET)
 
 
-def test_what_was_only_hashed_goes_too(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """The hash of a large file could tell whether somebody had a certain one."""
+def test_hashes_are_erased_too(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """The hash of a large file could prove that someone had it."""
     keeper = keeping()
     large = SECRET * 200
     write(root, "big.bin", large)
@@ -214,8 +212,8 @@ def test_what_was_only_hashed_goes_too(keeping: Open, root: Path, tmp_path: Path
     assert keeper.compare(first, keeper.take()) == []
 
 
-def test_twice_in_a_row(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """A snapshot that was written anew can be written anew again."""
+def test_erasing_twice_works(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """A rewritten snapshot can be rewritten again."""
     keeper = keeping()
     taken = story(keeper, root)
     keeper.erase(keeper.find_held(["deep/er/conf.py"]).names)
@@ -227,8 +225,8 @@ def test_twice_in_a_row(keeping: Open, root: Path, tmp_path: Path) -> None:
     assert not found_in(tmp_path / "kept", SECRET, b"one\ntwo")
 
 
-def test_what_was_put_aside_as_damaged_goes_too(root: Path, tmp_path: Path) -> None:
-    """Nobody can read it, and the password may be in it."""
+def test_quarantined_content_is_erased_too(root: Path, tmp_path: Path) -> None:
+    """It cannot be read, but may contain the password."""
     keeper = snapshots_for(root, tmp_path / "kept", git=True)
     write(root, "conf.py", SECRET)
     keeper.take()
@@ -239,7 +237,7 @@ def test_what_was_put_aside_as_damaged_goes_too(root: Path, tmp_path: Path) -> N
     assert not found_in(tmp_path / "kept", SECRET)
 
 
-def test_a_full_disk_is_told_and_it_is_finished_when_there_is_room(
+def test_full_disk_is_reported_and_erasing_finished_later(
     keeping: Open, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal was written, the rest was not: the next start does it."""
@@ -276,8 +274,8 @@ keeper.erase(keeper.find_held(["deep/er/conf.py"]).names, ["deep/er/conf.py"], t
 
 
 @KINDS
-def test_killed_before_any_operation(root: Path, tmp_path: Path, with_git: bool) -> None:
-    """Whoever opens the folder next finishes it: nothing is left, and the rest is there."""
+def test_kill_at_any_operation_is_recovered(root: Path, tmp_path: Path, with_git: bool) -> None:
+    """The next start finishes it: nothing is left, and the rest is there."""
     home = tmp_path / "kept"
 
     def opened() -> Snapshots:

@@ -36,8 +36,8 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_a_file_is_written_with_its_folders(files: Files, root: Path) -> None:
-    """Folders are made, and named; nothing is left beside the file."""
+def test_file_is_written_with_its_folders(files: Files, root: Path) -> None:
+    """They are created, and named; nothing is left beside the file."""
     written = files.write("src/包/主程序.py", "print('你好')\n")
     assert (root / "src/包/主程序.py").read_bytes() == "print('你好')\n".encode()
     assert written.created
@@ -46,8 +46,8 @@ def test_a_file_is_written_with_its_folders(files: Files, root: Path) -> None:
     assert names(root / "src/包") == ["主程序.py"]
 
 
-def test_paths_are_made_normal(files: Files, root: Path) -> None:
-    """Dots, doubled slashes, whole paths inside and links inside lead to one name."""
+def test_paths_are_normalised(files: Files, root: Path) -> None:
+    """Dots, doubled slashes, absolute paths inside and links inside lead to one name."""
     (root / "a/b").mkdir(parents=True)
     (root / "a/b/c.txt").write_text("c")
     (root / "link").symlink_to("a/b")
@@ -68,22 +68,22 @@ def test_paths_are_made_normal(files: Files, root: Path) -> None:
     assert files.resolve("link/new.txt") == "a/b/new.txt"
 
 
-def test_the_root_may_be_named_through_a_link(root: Path, tmp_path: Path) -> None:
-    """Whole paths are accepted by the name the folder was given and by its real one."""
+def test_root_may_be_a_link(root: Path, tmp_path: Path) -> None:
+    """Absolute paths are accepted under the given name of the folder and under its real one."""
     (tmp_path / "alias").symlink_to(root)
     files = Files(tmp_path / "alias")
     files.write(str(tmp_path / "alias" / "a.txt"), "1")
     assert files.resolve(str(root / "a.txt")) == "a.txt"
 
 
-def test_a_missing_root_is_named(tmp_path: Path) -> None:
+def test_missing_root_is_named(tmp_path: Path) -> None:
     """No folder, no files."""
     with pytest.raises(NotFound, match="no such folder"):
         Files(tmp_path / "nowhere")
 
 
-def test_lines(files: Files) -> None:
-    """A range of lines, with numbers; a negative beginning counts from the end."""
+def test_line_ranges_are_read(files: Files) -> None:
+    """With numbers; a negative start counts from the end."""
     files.write("a.txt", "".join(f"line {n}\n" for n in range(1, 13)))
     some = files.read_text("a.txt", 9, 11)
     assert (some.text, some.first, some.last, some.lines) == ("line 9\nline 10\nline 11\n", 9, 11, 12)
@@ -100,7 +100,7 @@ def test_lines(files: Files) -> None:
 @pytest.mark.parametrize(
     ("text", "lines"), [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\n\n", 2), ("a\u2028b\x0cc", 1)]
 )
-def test_how_many_lines(files: Files, text: str, lines: int) -> None:
+def test_lines_are_counted(files: Files, text: str, lines: int) -> None:
     """Only line feeds and carriage returns end lines."""
     files.write("a.txt", text)
     read = files.read_text("a.txt")
@@ -121,24 +121,24 @@ def test_how_many_lines(files: Files, text: str, lines: int) -> None:
         (b"\x00\x01\x02", "text\n", b"text\n"),
     ],
 )
-def test_text_takes_over_the_shape_of_the_file(
+def test_written_text_keeps_the_format_of_the_file(
     files: Files, root: Path, before: bytes, text: str, after: bytes
 ) -> None:
-    """Line ends, byte order mark and encoding stay as they were."""
+    """Line ends, byte order mark and encoding."""
     (root / "a.txt").write_bytes(before)
     files.write("a.txt", text)
     assert (root / "a.txt").read_bytes() == after
 
 
-def test_bytes_are_written_as_they_are(files: Files, root: Path) -> None:
+def test_bytes_are_written_unchanged(files: Files, root: Path) -> None:
     """Nothing is converted."""
     (root / "a.bin").write_bytes(b"a\r\n")
     files.write("a.bin", b"\0\n")
     assert (root / "a.bin").read_bytes() == b"\0\n" == files.read_bytes("a.bin")
 
 
-def test_what_is_read(files: Files, root: Path) -> None:
-    """Encoding and line ends are told; text has plain newlines."""
+def test_read_text_has_its_format(files: Files, root: Path) -> None:
+    """Encoding and line ends are reported; text has plain newlines."""
     (root / "a.txt").write_bytes("第一行：国标编码\r\n第二行\r\n".encode("gb18030"))
     read = files.read_text("a.txt")
     assert (read.text, read.encoding, read.newline, read.guessed) == (
@@ -149,7 +149,7 @@ def test_what_is_read(files: Files, root: Path) -> None:
     )
 
 
-def test_the_mode_stays(files: Files, root: Path) -> None:
+def test_mode_is_kept(files: Files, root: Path) -> None:
     """An executable stays one; a new file follows the umask; a given mode is set."""
     (root / "run.sh").write_text("echo\n")
     (root / "run.sh").chmod(0o750)
@@ -163,8 +163,8 @@ def test_the_mode_stays(files: Files, root: Path) -> None:
     assert stat.S_IMODE((root / "plain").stat().st_mode) == 0o666 & ~mask
 
 
-def test_expected(files: Files, root: Path) -> None:
-    """A write that rests on what was read fails where that has changed, and changes nothing."""
+def test_expected_content_is_checked(files: Files, root: Path) -> None:
+    """A write based on an outdated read fails and changes nothing."""
     files.write("a.txt", "1", expected="")
     with pytest.raises(Conflict, match="already exists"):
         files.write("a.txt", "2", expected="")
@@ -180,8 +180,8 @@ def test_expected(files: Files, root: Path) -> None:
     assert names(root) == []
 
 
-def test_a_read_only_file_is_left_alone(files: Files, root: Path) -> None:
-    """Renaming over it would work; its owner said no."""
+def test_read_only_file_is_left_alone(files: Files, root: Path) -> None:
+    """Renaming over it would work, but its owner does not want that."""
     (root / "a.txt").write_text("1")
     (root / "a.txt").chmod(0o444)
     with pytest.raises(InvalidInput, match="read-only"):
@@ -191,8 +191,8 @@ def test_a_read_only_file_is_left_alone(files: Files, root: Path) -> None:
     assert (root / "a.txt").read_text() == "1"
 
 
-def test_another_hard_link_keeps_the_old_content(files: Files, root: Path, tmp_path: Path) -> None:
-    """A write never reaches a file elsewhere through a second name."""
+def test_other_hard_link_keeps_the_old_content(files: Files, root: Path, tmp_path: Path) -> None:
+    """A write never reaches another file through a second name."""
     (tmp_path / "outside").write_text("old")
     os.link(tmp_path / "outside", root / "inside")
     files.write("inside", "new")
@@ -201,7 +201,7 @@ def test_another_hard_link_keeps_the_old_content(files: Files, root: Path, tmp_p
 
 
 def test_writing_through_a_link_keeps_the_link(files: Files, root: Path) -> None:
-    """What it leads to is written, even where that is not there yet."""
+    """Its target is written, even if it does not exist yet."""
     (root / "a.txt").write_text("1")
     (root / "link").symlink_to("a.txt")
     (root / "dangling").symlink_to("sub/new.txt")
@@ -212,8 +212,8 @@ def test_writing_through_a_link_keeps_the_link(files: Files, root: Path) -> None
     assert ((root / "a.txt").read_text(), (root / "sub/new.txt").read_text()) == ("2", "3")
 
 
-def test_delete(files: Files, root: Path) -> None:
-    """A file, or a link itself; no folders, nothing that is not there."""
+def test_files_and_links_can_be_deleted(files: Files, root: Path) -> None:
+    """No folders, nothing that does not exist."""
     files.write("d/a.txt", "1")
     (root / "link").symlink_to("d/a.txt")
     files.delete("link")
@@ -226,8 +226,8 @@ def test_delete(files: Files, root: Path) -> None:
         files.delete("d")
 
 
-def test_rename(files: Files, root: Path) -> None:
-    """To a free name only; folders are made."""
+def test_files_can_be_renamed(files: Files, root: Path) -> None:
+    """To a free name only; folders are created."""
     files.write("a.txt", "1")
     files.write("b.txt", "2")
     with pytest.raises(Conflict, match="already exists"):
@@ -243,8 +243,8 @@ def test_rename(files: Files, root: Path) -> None:
         files.rename("新", "old")
 
 
-def test_kinds(files: Files, root: Path) -> None:
-    """What stands under a name."""
+def test_kinds_are_reported(files: Files, root: Path) -> None:
+    """File, folder, link, special file, or nothing."""
     files.write("d/a.txt", "1")
     (root / "link").symlink_to("d")
     os.mkfifo(root / "pipe")
@@ -273,7 +273,7 @@ def test_names_in_another_normal_form_are_found(files: Files, root: Path) -> Non
     assert unicodedata.normalize("NFC", f"{two}2.txt") in names(root)
 
 
-def test_names_that_are_no_text(files: Files, root: Path) -> None:
+def test_names_that_are_not_utf8_are_kept(files: Files, root: Path) -> None:
     """Bytes that are no UTF-8 come and go as they are."""
     name = os.fsdecode(b"caf\xe9.txt")
     (root / name).write_text("1")
@@ -284,8 +284,8 @@ def test_names_that_are_no_text(files: Files, root: Path) -> None:
         files.read_text("x\udce9")
 
 
-def test_huge_files(root: Path) -> None:
-    """Not as a whole, but any lines of it; what is written is bounded too."""
+def test_huge_files_are_read_in_parts(root: Path) -> None:
+    """Any lines of it, not the whole; writes are limited too."""
     files = Files(root, largest=10_000)
     whole = "".join(f"line {n}\n" for n in range(1, 20_001))
     (root / "big.log").write_text(whole)
@@ -311,15 +311,15 @@ def test_huge_files(root: Path) -> None:
         files.read_bytes("big.log")
 
 
-def test_a_huge_binary_file_is_refused(root: Path) -> None:
-    """Also where only some lines are asked for."""
+def test_huge_binary_file_is_refused(root: Path) -> None:
+    """Also if only some lines are requested."""
     (root / "big.bin").write_bytes(b"\0\1\2\n" * 5000)
     with pytest.raises(InvalidInput, match="is not text"):
         Files(root, largest=1000).read_text("big.bin", 1, 2)
 
 
-def test_a_huge_file_of_wide_characters_is_refused(root: Path) -> None:
-    """Its lines cannot be told by single bytes; half characters are not shown."""
+def test_huge_file_of_wide_characters_is_refused(root: Path) -> None:
+    """Its lines cannot be found by single bytes; half characters are not shown."""
     (root / "wide.txt").write_bytes("\ufeff一\n二\n".encode("utf-16-le") * 500)
     with pytest.raises(InvalidInput, match="too large"):
         Files(root, largest=1000).read_text("wide.txt", 1, 2)
@@ -332,8 +332,8 @@ def test_binary_is_refused_with_its_size(files: Files, root: Path) -> None:
         files.read_text("a.png")
 
 
-def test_allowed_folders_elsewhere(root: Path, tmp_path: Path) -> None:
-    """Whole paths in them, and links to them, are accepted; nothing beside them, and no protected files in them."""
+def test_other_folders_can_be_allowed(root: Path, tmp_path: Path) -> None:
+    """Absolute paths in them, and links to them; nothing beside them, and no protected files in them."""
     (tmp_path / "shared").mkdir()
     (tmp_path / "beside").mkdir()
     files = Files(root, allowed_outside=[tmp_path / "shared"])
@@ -346,7 +346,7 @@ def test_allowed_folders_elsewhere(root: Path, tmp_path: Path) -> None:
     assert names(tmp_path / "beside") == []
 
 
-def test_an_empty_folder_can_be_removed(files: Files, root: Path) -> None:
+def test_empty_folder_can_be_removed(files: Files, root: Path) -> None:
     """Only an empty one."""
     files.write("a/b/c.txt", "")
     assert not files.remove_folder("a/b")

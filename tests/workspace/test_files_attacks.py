@@ -1,4 +1,4 @@
-"""Ways out of the folder, and traps on the way: none works, and each is named."""
+"""Attempts to leave the folder, and traps on the way: all are refused with a reason."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def escapes(root: Path) -> dict[str, str]:
     }
 
 
-def test_no_way_out(files: Files, root: Path) -> None:
-    """Whatever is tried with whatever path: refused with the reason, and nothing outside is read or changed."""
+def test_no_path_leads_outside(files: Files, root: Path) -> None:
+    """Every attempt is refused with the reason, and nothing outside is read or changed."""
     (root / "mine.txt").write_text("mine")
     for path, reason in escapes(root).items():
         for attempt in every_way(files, path):
@@ -113,8 +113,8 @@ def test_no_way_out(files: Files, root: Path) -> None:
     assert (root / "mine.txt").read_text() == "mine"
 
 
-def test_links_that_lead_out_are_not_read_or_written(files: Files, root: Path) -> None:
-    """The last part of the path being the link; taking away the link itself is allowed, and only that."""
+def test_links_that_lead_outside_are_not_followed(files: Files, root: Path) -> None:
+    """As the last part of the path; only deleting the link itself is allowed."""
     escapes(root)
     for name in ("direct", "whole"):
         for attempt in every_way(files, name)[:4]:
@@ -124,8 +124,8 @@ def test_links_that_lead_out_are_not_read_or_written(files: Files, root: Path) -
     assert (root.parent / "outside/secret.txt").read_text() == SECRET
 
 
-def test_a_link_to_protected_files_is_refused(files: Files, root: Path) -> None:
-    """The path it comes to counts, not only the one that was asked for."""
+def test_link_to_protected_files_is_refused(files: Files, root: Path) -> None:
+    """The resolved path counts, not only the requested one."""
     (root / ".git").mkdir()
     (root / ".git/config").write_text("[core]")
     (root / ".env").write_text("KEY=1")
@@ -140,7 +140,7 @@ def test_a_link_to_protected_files_is_refused(files: Files, root: Path) -> None:
 
 
 def test_special_files_are_never_opened(files: Files, root: Path) -> None:
-    """A pipe without a writer would wait for ever; a device may act on being opened."""
+    """A pipe without a writer would block forever; a device may act on being opened."""
     os.mkfifo(root / "pipe")
     with socket.socket(socket.AF_UNIX) as door:
         with contextlib.chdir(root):  # the name of a socket may not be long
@@ -188,8 +188,8 @@ def test_names_that_look_like_commands_are_only_names(files: Files, root: Path, 
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\rb", "\x1b[31mred", "a\tb", "a\x7f", "a\x9b31m"])
-def test_names_that_trick_terminals_are_not_made(files: Files, root: Path, name: str) -> None:
-    """They can be read where they exist, never made; and they are shown written out."""
+def test_names_that_trick_terminals_are_not_created(files: Files, root: Path, name: str) -> None:
+    """They can be read if they exist, and are shown escaped."""
     for path in (name, f"{name}/inside.txt"):
         with pytest.raises(InvalidInput, match="control characters") as refused:
             files.write(path, "x")
@@ -199,8 +199,8 @@ def test_names_that_trick_terminals_are_not_made(files: Files, root: Path, name:
     assert files.read_text(name).text == "there"
 
 
-def test_names_that_are_too_long(files: Files, root: Path) -> None:
-    """An error in words, and no folders are left from the way there."""
+def test_too_long_names_are_refused(files: Files, root: Path) -> None:
+    """A clear error, and no folders are left behind."""
     for path in (
         "x" * 300,
         f"new/{'y' * 300}/z",
@@ -224,10 +224,10 @@ def test_names_that_are_too_long(files: Files, root: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("call", ["write", "fsync", "link", "rename"])
-def test_a_disk_that_refuses_leaves_everything_as_it_was(
+def test_disk_error_leaves_everything_as_it_was(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str, call: str
 ) -> None:
-    """Whichever step fails: the old content stands, no half of the new one lies about, no folder is left."""
+    """At any step: the old content stays, no partial file and no folder is left."""
     (root / "old.txt").write_text("old")
 
     def fails(*args: object, **kwargs: object) -> None:
@@ -246,8 +246,8 @@ def test_a_disk_that_refuses_leaves_everything_as_it_was(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may write everywhere")
-def test_a_folder_without_permission(files: Files, root: Path) -> None:
-    """Reading and writing say so."""
+def test_missing_permission_is_reported(files: Files, root: Path) -> None:
+    """By reading and by writing."""
     (root / "locked").mkdir()
     (root / "locked").chmod(0o500)
     try:
@@ -273,8 +273,8 @@ def _swapping(root: Path, stop: threading.Event) -> None:
                 step()
 
 
-def test_a_link_swapped_in_at_the_last_moment_leads_nowhere(files: Files, root: Path) -> None:
-    """Writes and reads go on while a folder is swapped for a link that leads out: nothing outside changes or is seen."""
+def test_swapped_link_leads_nowhere(files: Files, root: Path) -> None:
+    """During reads and writes a folder is swapped for a link to outside: nothing there changes or is seen."""
     (root / "place").mkdir()
     (root / "place/secret.txt").write_text("mine")
     stop = threading.Event()
@@ -304,10 +304,10 @@ def test_a_link_swapped_in_at_the_last_moment_leads_nowhere(files: Files, root: 
     assert refused
 
 
-def test_a_file_swapped_for_a_link_while_it_is_written(
+def test_file_swapped_for_a_link_is_noticed(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between looking and renaming: it is noticed, and what the link leads to stays as it is."""
+    """Between checking and renaming: the link's target stays as it is."""
     (root / "a.txt").write_text("old")
     (root / "other.txt").write_text("other")
     real = os.fsync
@@ -328,10 +328,10 @@ def test_a_file_swapped_for_a_link_while_it_is_written(
     assert names(root) == ["a.txt", "other.txt"]
 
 
-def test_a_file_that_appears_meanwhile_is_not_written_over(
+def test_file_that_appears_meanwhile_is_not_overwritten(
     files: Files, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new name is taken only where it is free at that very moment."""
+    """A new name is taken only if it is free at that very moment."""
     real = os.lstat
 
     def late(name: str, *, dir_fd: int | None = None) -> os.stat_result:
@@ -350,8 +350,8 @@ def test_a_file_that_appears_meanwhile_is_not_written_over(
     assert (root / "a.txt").read_text() == "theirs"
 
 
-def test_no_descriptor_is_left_open(files: Files, root: Path) -> None:
-    """After any number of refused and done calls the process has as many files open as before."""
+def test_no_descriptor_leaks(files: Files, root: Path) -> None:
+    """After any number of refused and completed calls."""
     escapes(root)
     (root / "mine.txt").write_text("mine")
     before = open_files()

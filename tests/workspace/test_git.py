@@ -19,8 +19,8 @@ def test_git_is_found() -> None:
     assert version >= (2, 20)
 
 
-def test_no_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What to do is in the hint."""
+def test_missing_git_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With what to do."""
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not git_found()
     assert git_version() is None
@@ -28,7 +28,7 @@ def test_no_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         run_git(["version"], cwd=tmp_path)
 
 
-def test_a_git_that_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_broken_git_counts_as_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A broken one is as good as none."""
     script = tmp_path / "git"
     script.write_text("#!/bin/sh\nexit 1\n")
@@ -37,8 +37,8 @@ def test_a_git_that_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert not git_found()
 
 
-def test_a_failure_tells_what_git_said(tmp_path: Path) -> None:
-    """And is no exception where the code is asked for."""
+def test_failure_has_the_output_of_git(tmp_path: Path) -> None:
+    """And is no exception if the exit code is requested."""
     with pytest.raises(GitFailed, match="rev-parse") as caught:
         run_git(["rev-parse", "--verify", "nothing"], cwd=tmp_path)
     assert caught.value.code == 128
@@ -46,7 +46,7 @@ def test_a_failure_tells_what_git_said(tmp_path: Path) -> None:
     assert run_git(["rev-parse", "--verify", "nothing"], cwd=tmp_path, check=False).code == 128
 
 
-def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_hanging_git_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """After the time limit, with an error."""
     script = tmp_path / "git"
     script.write_text('#!/bin/sh\n[ "$1" = version ] && echo git version 2.40 && exit\nexec sleep 60\n')
@@ -58,10 +58,8 @@ def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         read_git(["status"], git_dir=tmp_path, most=10, seconds=0.2)
 
 
-def test_settings_of_the_user_do_not_reach_our_repository(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Neither their file nor their environment; for their own repository they do count."""
+def test_user_settings_do_not_affect_our_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither their file nor their environment; for their own repository they do."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     (home / ".gitconfig").write_text("[alpha]\n\tbeta = gamma\n")
@@ -79,7 +77,7 @@ def test_settings_of_the_user_do_not_reach_our_repository(
 
 
 def test_long_output_is_cut(tmp_path: Path) -> None:
-    """So many bytes, and the word that there was more."""
+    """At a number of bytes, with a note."""
     run_git(["init", "-q", "--bare", str(tmp_path)], cwd=tmp_path)
     out, more = read_git(["help", "-a"], git_dir=tmp_path, most=20)
     assert len(out) == 20

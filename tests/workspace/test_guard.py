@@ -52,8 +52,8 @@ ROOT = Path("/somewhere/root")
         ".git/.env.example",
     ],
 )
-def test_what_is_protected(path: str) -> None:
-    """Each of these is refused, with a reason and a hint."""
+def test_protected_names_are_refused(path: str) -> None:
+    """With a reason and a hint."""
     with pytest.raises(InvalidInput, match="is protected: it ") as refused:
         Guard(ROOT).check(path)
     assert refused.value.hint
@@ -79,13 +79,13 @@ def test_what_is_protected(path: str) -> None:
         "",
     ],
 )
-def test_what_is_not(path: str) -> None:
+def test_similar_names_are_not_protected(path: str) -> None:
     """Names that only look a little like protected ones stay usable."""
     assert Guard(ROOT).why(path) == ""
 
 
-def test_callers_add_patterns_and_whole_paths() -> None:
-    """A store inside the folder is protected with what lies beside it, a pattern anywhere, `./` only at the top."""
+def test_callers_can_protect_patterns_and_paths() -> None:
+    """A store inside the folder with its side files, a pattern anywhere, `./` only at the top."""
     guard = Guard(ROOT, [f"{ROOT}/data/log[1].db", "*.secret", "./top.txt", "a/**"])
     assert guard.why("data/log[1].db")
     assert guard.why("data/log[1].db-wal")
@@ -99,12 +99,12 @@ def test_callers_add_patterns_and_whole_paths() -> None:
     assert guard.why("a/b")
 
 
-def test_what_a_caller_protects_knows_no_exceptions() -> None:
-    """A name that is harmless by itself is protected where a caller says so."""
+def test_caller_protection_has_no_exceptions() -> None:
+    """A harmless name is protected if a caller says so."""
     assert Guard(ROOT, [".env.example"]).why(".env.example")
 
 
-def test_paths_elsewhere_are_compared_as_a_whole() -> None:
+def test_absolute_paths_are_compared_as_a_whole() -> None:
     """A protected path outside the folder protects that path."""
     guard = Guard(ROOT, ["/elsewhere/shadow"])
     assert guard.why("/elsewhere/shadow/HEAD")
@@ -125,7 +125,7 @@ def test_everything_inside_a_protected_folder_is_protected(parts: list[str], nam
     assert Guard(ROOT).why("/".join([*parts, name, *parts]))
 
 
-def test_names_are_shown_harmlessly() -> None:
-    """What a terminal would act on is written out."""
+def test_names_are_shown_escaped() -> None:
+    """So that a terminal does not act on them."""
     assert escape_path("a\x1b[31m\n\udcff") == "a\\x1b[31m\\n\\udcff"
     assert escape_path("文档 a.py") == "文档 a.py"

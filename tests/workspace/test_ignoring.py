@@ -1,4 +1,4 @@
-"""Ignore files mean what they mean to git."""
+"""Ignore files mean the same as in git."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_the_same_files_as_git(paths: set[str], rules: dict[str, list[str]]) -> 
 
 
 @needs_git
-def test_usual_ignore_files(tmp_path: Path) -> None:
-    """What people write: anchors, folders, negation, nested files, the repository's own list, CRLF, escapes."""
+def test_common_ignore_files(tmp_path: Path) -> None:
+    """Anchors, folders, negation, nested files, the repository's own list, CRLF, escapes."""
     git(tmp_path, "init", "-q", ".")
     (tmp_path / ".git/info/exclude").write_text("mine.txt\n!never.log\n")
     (tmp_path / ".gitignore").write_bytes(
@@ -98,7 +98,7 @@ def test_usual_ignore_files(tmp_path: Path) -> None:
     assert "中/文.log" not in by_us(tmp_path)
 
 
-def test_the_deepest_file_has_the_last_word() -> None:
+def test_deepest_file_decides() -> None:
     """Layers are asked from the inside out."""
     ignore = IgnoreFiles().with_file("", "*.txt\n").with_file("sub", "!a.txt\n")
     assert ignore.ignores("a.txt", folder=False)
@@ -110,13 +110,13 @@ def test_the_deepest_file_has_the_last_word() -> None:
 @pytest.mark.parametrize(
     "text", ["", "\n\n", "#\n", "/", "!", "[", "\\", "a\\", "[z-a]", "***", "\ufeff*.x", "\udcff*"]
 )
-def test_broken_lines_do_no_harm(text: str) -> None:
-    """What cannot be understood ignores nothing it should not."""
+def test_broken_lines_are_harmless(text: str) -> None:
+    """They ignore nothing that they should not."""
     assert not IgnoreFiles().with_file("", text).ignores("main.py", folder=False) or text == "***"
 
 
-def test_choosing() -> None:
-    """Patterns as people write them: by ending, by folder, in braces, several, without."""
+def test_choosing_by_patterns() -> None:
+    """By extension, by folder, in braces, several, none."""
     paths = ["a.py", "src/b.py", "src/c.ts", "src/deep/d.tsx", "docs/e.md", "文档/说明.md"]
 
     def chosen(patterns: str) -> list[str]:

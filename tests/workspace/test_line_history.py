@@ -1,4 +1,4 @@
-"""Lines of two texts, matched."""
+"""Matching the lines of two texts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_runs_are_equal_and_in_order(before: list[str], after: list[str]) -> Non
 
 
 @given(LINES)
-def test_a_text_is_all_of_itself(lines: list[str]) -> None:
+def test_text_matches_all_of_itself(lines: list[str]) -> None:
     assert match_lines(lines, lines) == ([(0, 0, len(lines))] if lines else [])
 
 
 @given(LINES, LINES, LINES)
-def test_what_is_inserted_leaves_the_rest(head: list[str], middle: list[str], tail: list[str]) -> None:
-    """Nothing but insertions: every old line is found again."""
+def test_insertions_keep_every_old_line(head: list[str], middle: list[str], tail: list[str]) -> None:
+    """Only insertions are counted."""
     assert count_changes(head + tail, head + [f"new {line}" for line in middle] + tail) == (len(middle), 0)
 
 
@@ -65,7 +65,7 @@ def test_hunks_are_a_diff(before: str, after: str) -> None:
 
 
 def test_git_applies_our_hunks(tmp_path: Path) -> None:
-    """The real thing takes them as a patch."""
+    """The real git accepts them as a patch."""
     old = [f"line {n}\n" for n in range(100)]
     new = [*old[:10], "ten\n", *old[12:50], *old[55:], "end"]
     (tmp_path / "f").write_text("".join(old))
@@ -86,7 +86,7 @@ def test_as_many_lines_as_can_be_are_matched(before: list[str], after: list[str]
         assert found == best[-1][-1]
 
 
-def test_long_lists_of_few_sorts_of_lines() -> None:
+def test_long_lists_of_repeated_lines() -> None:
     """Tables and logs: thousands of lines of which none is unique."""
     before = [f"row {n * n % 11}" for n in range(4000)]
     after = [line for n, line in enumerate(before) if n % 40]
@@ -95,7 +95,7 @@ def test_long_lists_of_few_sorts_of_lines() -> None:
     assert sum(count for _, _, count in match_lines(before, turned)) > 1000
 
 
-def test_large_texts_with_nothing_in_common_are_quick() -> None:
+def test_large_different_texts_are_fast() -> None:
     """No table of all lines against all lines is filled."""
     before = [f"a{n % 7}" for n in range(20_000)]
     after = [f"b{n % 7}" for n in range(20_000)]

@@ -1,4 +1,4 @@
-"""Which files there are."""
+"""Lists of files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def paths(files: Files, path: str = ".", **options: object) -> list[str]:
     return [entry.path for entry in list_files(files, path, **options).entries]  # type: ignore[arg-type]
 
 
-def test_a_tree_in_order(tmp_path: Path) -> None:
-    """Folders and files by their paths, whatever the disk's own order."""
+def test_tree_is_sorted(tmp_path: Path) -> None:
+    """Folders and files by their paths, whatever the order on disk."""
     files = make(tmp_path, "b.py", "a/z.py", "a/b/c.py", "a-b.py", "中/文.md")
     assert paths(files) == ["a", "a/b", "a/b/c.py", "a/z.py", "a-b.py", "b.py", "中", "中/文.md"]
     assert paths(files, "a") == ["a/b", "a/b/c.py", "a/z.py"]
@@ -33,8 +33,8 @@ def test_a_tree_in_order(tmp_path: Path) -> None:
     assert paths(files, pattern="*.py") == ["a/b/c.py", "a/z.py", "a-b.py", "b.py"]
 
 
-def test_what_is_left_out(tmp_path: Path) -> None:
-    """Ignored files, version control, what programs make; also below a folder whose rules stand above it."""
+def test_ignored_files_are_left_out(tmp_path: Path) -> None:
+    """Also version control and generated files, and below a folder whose rules are above it."""
     files = make(
         tmp_path, ".git/config", "node_modules/x/y.js", "a/x.log", "a/x.py", "a/b/y.log", ".bs-12.part"
     )
@@ -56,8 +56,8 @@ def test_what_is_left_out(tmp_path: Path) -> None:
     ]
 
 
-def test_marks(tmp_path: Path) -> None:
-    """Links are shown and not entered; binary, protected and special files are marked."""
+def test_special_entries_are_marked(tmp_path: Path) -> None:
+    """Links are shown and not followed; binary, protected and special files are marked."""
     files = make(tmp_path, "a/x.py", ".env", "run.sh")
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     (tmp_path / "link").symlink_to("a")
@@ -83,8 +83,8 @@ def test_marks(tmp_path: Path) -> None:
     ]
 
 
-def test_a_limit_keeps_the_nearest(tmp_path: Path) -> None:
-    """What does not fit is deeper than what does, and it is said that there is more."""
+def test_limit_keeps_the_nearest(tmp_path: Path) -> None:
+    """What is left out is deeper, and a note says that there is more."""
     files = make(tmp_path, *(f"a/b/{n}.py" for n in range(50)), "z.py")
     found = list_files(files, ".", limit=5)
     assert [e.path for e in found.entries] == ["a", "a/b", "a/b/0.py", "a/b/1.py", "z.py"]
@@ -92,7 +92,7 @@ def test_a_limit_keeps_the_nearest(tmp_path: Path) -> None:
     assert not list_files(files, ".").cut
 
 
-def test_more_entries_than_anyone_looks_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_folders_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The walk ends and says so."""
     monkeypatch.setattr(listing, "_LOOKED_AT", 10)
     files = make(tmp_path, *(f"{n:02}.py" for n in range(30)))
@@ -101,16 +101,16 @@ def test_more_entries_than_anyone_looks_at(tmp_path: Path, monkeypatch: pytest.M
     assert found.cut
 
 
-def test_names_that_are_no_text(tmp_path: Path) -> None:
-    """They are listed, and shown written out."""
+def test_names_that_are_not_utf8_are_listed(tmp_path: Path) -> None:
+    """Shown escaped."""
     (tmp_path / os.fsdecode(b"caf\xe9")).write_text("")
     (tmp_path / "a\nb").write_text("")
     found = list_files(Files(tmp_path), ".")
     assert found.text == "a\\nb  0 B\ncaf\\udce9  0 B"
 
 
-def test_what_cannot_be_listed(tmp_path: Path) -> None:
-    """A file, nothing, a way out, version control: each with its reason."""
+def test_unlistable_paths_are_refused(tmp_path: Path) -> None:
+    """A file, a missing path, a path outside, version control: each with its reason."""
     files = make(tmp_path, "a.py", ".git/config")
     with pytest.raises(InvalidInput, match=r"a\.py is not a folder"):
         list_files(files, "a.py")
@@ -124,8 +124,8 @@ def test_what_cannot_be_listed(tmp_path: Path) -> None:
         list_files(files, ".", limit=0)
 
 
-def test_looking_runs_nothing(tmp_path: Path) -> None:
-    """What a repository configures is not obeyed: git would run the program that it names for watching files."""
+def test_listing_runs_no_program(tmp_path: Path) -> None:
+    """Repository settings are not obeyed: git would run the configured file monitor."""
     files = make(tmp_path, "a.py")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/config").write_text(f"[core]\n\tfsmonitor = touch {tmp_path}/owned\n")

@@ -1,4 +1,4 @@
-"""Ignore patterns mean what they mean to git, which is asked."""
+"""Ignore patterns mean the same as in git, which is asked."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "dir\n!/dir**", "/foo**/bar", "a\n!/***", "foo***/bar", "/di**", "b**/a", "dir/s**",
     ],
 )  # fmt: skip
-def test_known_patterns(folder: Path, text: str) -> None:
-    """Each of the odd ones, on every path."""
+def test_unusual_patterns_match_as_expected(folder: Path, text: str) -> None:
+    """Each of them, on every path."""
     assert {path for path in PATHS if ours(text, path) and _comparable(text, path)} == gits(folder, text)
 
 
@@ -92,8 +92,8 @@ def test_random_patterns(texts: list[str]) -> None:
             ), text
 
 
-def test_patterns_that_name_what_counts() -> None:
-    """A folder counts with all that is in it; `!` takes something out again."""
+def test_key_patterns_restrict_what_counts() -> None:
+    """A folder counts with everything in it; `!` excludes something again."""
     rules = rules_of(["src/", "*.md", "!draft.md"])
     assert [
         path
@@ -103,6 +103,6 @@ def test_patterns_that_name_what_counts() -> None:
     assert not matches(rules_of([]), "a")
 
 
-def test_a_pattern_of_absurd_length_is_passed_over() -> None:
-    """It cannot name any file."""
+def test_extremely_long_pattern_is_ignored() -> None:
+    """It cannot match any file."""
     assert not parse_rules("*" * 5000)

@@ -1,4 +1,4 @@
-"""Bringing files back to a snapshot: the plan, the deed, and being killed in the middle of it."""
+"""Restoring files to a snapshot: the plan, the restore, and being killed in the middle."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def change(root: Path) -> None:
     write(root, "brand/new/file.txt", "new\n")
 
 
-def test_everything_comes_back(keeper: Snapshots, root: Path, journal: Path) -> None:
-    """Contents, links, rights, folders that were files and files that were folders; and forth again."""
+def test_everything_is_restored(keeper: Snapshots, root: Path, journal: Path) -> None:
+    """Contents, links, modes, folders that were files and files that were folders; and back again."""
     build(root)
     before, name = tree(root), keeper.take()
     change(root)
@@ -116,8 +116,8 @@ def test_everything_comes_back(keeper: Snapshots, root: Path, journal: Path) -> 
     assert tree(root) == after
 
 
-def test_the_plan_says_what_will_happen(keeper: Snapshots, root: Path) -> None:
-    """Which files are written, come back, go."""
+def test_plan_lists_the_changes(keeper: Snapshots, root: Path) -> None:
+    """Which files are written, restored, deleted."""
     write(root, "a.txt", "1")
     write(root, "b.txt", "1")
     name = keeper.take()
@@ -130,7 +130,7 @@ def test_the_plan_says_what_will_happen(keeper: Snapshots, root: Path) -> None:
     assert plan_restore(keeper, name, foreign=["c.txt", "zzz"]).foreign == ("c.txt",)
 
 
-def test_only_some_paths(keeper: Snapshots, root: Path, journal: Path) -> None:
+def test_restore_can_be_limited_to_paths(keeper: Snapshots, root: Path, journal: Path) -> None:
     """Files and folders that are named; the others stay."""
     for path in ("a.txt", "dir/b.txt", "dir/c.txt", "dirt.txt"):
         write(root, path, "1")
@@ -141,8 +141,8 @@ def test_only_some_paths(keeper: Snapshots, root: Path, journal: Path) -> None:
     assert [(root / p).read_text() for p in ("a.txt", "dir/b.txt", "dir/c.txt", "dirt.txt")] == list("2112")
 
 
-def test_content_that_no_snapshot_holds_is_named(keeper: Snapshots, root: Path) -> None:
-    """It would be lost for good. What is held somewhere is not named, whoever wrote it."""
+def test_content_in_no_snapshot_is_named(keeper: Snapshots, root: Path) -> None:
+    """It would be lost. Content stored somewhere is not named, whoever wrote it."""
     write(root, "a.txt", "1")
     write(root, "b.txt", "1")
     name = keeper.take()
@@ -156,8 +156,8 @@ def test_content_that_no_snapshot_holds_is_named(keeper: Snapshots, root: Path) 
     assert plan_restore(keeper, name).unsaved == ()
 
 
-def test_large_and_secret_files(keeper: Snapshots, root: Path, journal: Path) -> None:
-    """What was not kept cannot come back and stays as it is; deleting one is named as a loss."""
+def test_large_and_secret_files_are_not_restored(keeper: Snapshots, root: Path, journal: Path) -> None:
+    """They were not stored and stay as they are; deleting one is named as a loss."""
     write(root, "big.bin", b"a" * 20_000)
     write(root, ".env", "A=1")
     write(root, "same.bin", b"s" * 20_000)
@@ -179,7 +179,7 @@ def test_large_and_secret_files(keeper: Snapshots, root: Path, journal: Path) ->
 
 
 def test_ignored_files_are_never_touched(keeper: Snapshots, root: Path, journal: Path) -> None:
-    """Not even where they stand in the way of a folder, or in a folder that should go."""
+    """Not even if they are in the way of a folder, or in a folder that is to be removed."""
     write(root, ".gitignore", "*.log\nbuild/\n")
     write(root, "src/a.py", "1")
     write(root, "folder", "was a file")
@@ -203,8 +203,8 @@ def test_ignored_files_are_never_touched(keeper: Snapshots, root: Path, journal:
     assert not (root / "other/x.py").exists()
 
 
-def test_a_file_that_is_ignored_by_now(keeper: Snapshots, root: Path, journal: Path) -> None:
-    """It is in the snapshot, so it comes back; what is there now would be lost, and is named."""
+def test_newly_ignored_file_is_restored(keeper: Snapshots, root: Path, journal: Path) -> None:
+    """It is in the snapshot; its current content would be lost, and is named."""
     write(root, "a.txt", "old")
     write(root, "same.txt", "same")
     name = keeper.take()
@@ -217,7 +217,7 @@ def test_a_file_that_is_ignored_by_now(keeper: Snapshots, root: Path, journal: P
     assert tree(root) == {"a.txt": ("file", b"old"), "same.txt": ("file", b"same")}
 
 
-def test_a_folder_changed_since_the_plan(keeper: Snapshots, root: Path, journal: Path) -> None:
+def test_folder_changed_since_the_plan_stops_everything(keeper: Snapshots, root: Path, journal: Path) -> None:
     """Nothing is done at all."""
     write(root, "a.txt", "1")
     write(root, "b.txt", "1")
@@ -238,10 +238,8 @@ def test_a_folder_changed_since_the_plan(keeper: Snapshots, root: Path, journal:
         execute(plan, journal)
 
 
-def test_a_link_swapped_in_leads_nowhere(
-    keeper: Snapshots, root: Path, journal: Path, tmp_path: Path
-) -> None:
-    """A folder that becomes a link to elsewhere between the plan and the deed: nothing outside is written or deleted."""
+def test_swapped_link_leads_nowhere(keeper: Snapshots, root: Path, journal: Path, tmp_path: Path) -> None:
+    """A folder becomes a link to outside between plan and restore: nothing there is written or deleted."""
     outside = tmp_path / "outside"
     write(outside, "a.txt", "theirs")
     write(root, "dir/a.txt", "1")
@@ -263,8 +261,8 @@ def test_a_link_swapped_in_leads_nowhere(
     assert (root / "z.txt").read_text() == "1"
 
 
-def test_a_plan_that_names_paths_outside_is_refused(keeper: Snapshots, root: Path, journal: Path) -> None:
-    """A snapshot that somebody tampered with cannot reach out of the folder, nor into `.git`."""
+def test_plan_with_paths_outside_is_refused(keeper: Snapshots, root: Path, journal: Path) -> None:
+    """A tampered snapshot can reach neither outside the folder nor into `.git`."""
     from backscroll.workspace.files.safe_paths import check_path
 
     for path in ("../x", "/etc/passwd", "a/../b", ".git/config", "sub/.GIT/hooks/x", "a//b", "", "a\0b"):
@@ -272,15 +270,15 @@ def test_a_plan_that_names_paths_outside_is_refused(keeper: Snapshots, root: Pat
             check_path(path)
 
 
-def test_an_unknown_snapshot(keeper: Snapshots) -> None:
+def test_unknown_snapshot_is_not_found(keeper: Snapshots) -> None:
     with pytest.raises(NotFound):
         plan_restore(keeper, "0" * 40)
 
 
-def test_a_file_that_cannot_be_written_is_left_and_named(
+def test_unwritable_file_is_skipped_and_named(
     keeper: Snapshots, root: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others are still brought back."""
+    """The others are still restored."""
     write(root, "a.txt", "1")
     write(root, "b.txt", "1")
     name = keeper.take()
@@ -299,8 +297,8 @@ def test_a_file_that_cannot_be_written_is_left_and_named(
     assert (root / "b.txt").read_text() == "1"
 
 
-def test_rights_of_a_file_are_kept(keeper: Snapshots, root: Path, journal: Path) -> None:
-    """A file that only its owner may read stays so when its content comes back."""
+def test_file_modes_are_kept(keeper: Snapshots, root: Path, journal: Path) -> None:
+    """A private file stays private when its content is restored."""
     place = write(root, "private.txt", "1")
     place.chmod(0o600)
     name = keeper.take()
@@ -366,10 +364,10 @@ def in_process(action: Callable[[Callable[[str], None]], object], at: int) -> bo
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_killed_at_every_operation(
+def test_kill_at_every_operation_is_recovered(
     root: Path, tmp_path: Path, journal: Path, back: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the next start the files are all as they should be, or all as they were; and nothing is left lying about."""
+    """After the next start all files are as they should be, or all as they were; no leftovers."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no power cut here, and hundreds of rounds
     keeper = snapshots_for(root, tmp_path / "kept", largest=10_000)
     build(root)
@@ -402,10 +400,10 @@ def test_killed_at_every_operation(
 
 @pytest.mark.crash
 @pytest.mark.parametrize("what", ["forth", "back"])
-def test_a_process_killed_and_killed_again_while_recovering(
+def test_repeated_kills_during_recovery_are_recovered(
     root: Path, tmp_path: Path, journal: Path, what: str
 ) -> None:
-    """A real process, ended without any farewell, at every seventh operation; and its recovery ended as well."""
+    """A real process, killed at every seventh operation; and its recovery killed as well."""
     home = tmp_path / "kept"
     keeper = snapshots_for(root, home, largest=10_000)
     build(root)
@@ -425,8 +423,8 @@ def test_a_process_killed_and_killed_again_while_recovering(
     assert at > 40
 
 
-def test_somebody_worked_on_after_the_crash(root: Path, tmp_path: Path, journal: Path) -> None:
-    """A file that is neither as it was nor as it should be belongs to whoever wrote it: it stays, and is named."""
+def test_file_changed_after_the_crash_is_kept(root: Path, tmp_path: Path, journal: Path) -> None:
+    """If it is neither old nor new, it stays, and is named."""
     keeper = snapshots_for(root, tmp_path / "kept")
     for path in ("a.txt", "b.txt", "c.txt"):
         write(root, path, "1")
@@ -453,8 +451,8 @@ def test_somebody_worked_on_after_the_crash(root: Path, tmp_path: Path, journal:
     assert sorted(path.name for path in root.iterdir()) == ["a.txt", "b.txt", "c.txt"]
 
 
-def test_the_journal_may_be_kept_until_the_caller_is_done(root: Path, tmp_path: Path, journal: Path) -> None:
-    """So that files and conversation agree: undone where the log does not have it."""
+def test_journal_can_be_kept_until_the_caller_is_done(root: Path, tmp_path: Path, journal: Path) -> None:
+    """So that files and conversation agree: undone if the log does not have it."""
     keeper = snapshots_for(root, tmp_path / "kept")
     write(root, "a.txt", "1")
     name = keeper.take()
@@ -474,16 +472,16 @@ def test_the_journal_may_be_kept_until_the_caller_is_done(root: Path, tmp_path: 
     assert recover(journal).outcome == "nothing"
 
 
-def test_a_journal_that_cannot_be_read(journal: Path) -> None:
-    """Said, and not deleted: it may be all there is."""
+def test_unreadable_journal_is_reported_and_kept(journal: Path) -> None:
+    """It may be all there is."""
     write(journal.parent, journal.name, '{"half": ')
     with pytest.raises(FormatError):
         recover(journal)
     assert journal.exists()
 
 
-def test_the_folder_of_a_journal_is_gone(root: Path, tmp_path: Path, journal: Path) -> None:
-    """The journal stays until the folder is back."""
+def test_journal_survives_a_missing_folder(root: Path, tmp_path: Path, journal: Path) -> None:
+    """Until the folder is back."""
     keeper = snapshots_for(root, tmp_path / "kept")
     write(root, "a.txt", "1")
     name = keeper.take()

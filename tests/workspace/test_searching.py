@@ -33,8 +33,8 @@ def places(files: Files, query: str, **options: object) -> list[str]:
     return [f"{hit.path}:{hit.line}:{hit.column}" for hit in found.hits]
 
 
-def test_an_expression(files: Files) -> None:
-    """Every line that fits, by path and line; ignored and protected files are not looked at."""
+def test_regular_expression_search(files: Files) -> None:
+    """Every matching line, by path and line; ignored and protected files are skipped."""
     assert places(files, r"def \w+\(") == ["src/a.py:3:1", "src/a.py:6:1"]
     assert places(files, "first") == ["src/a.py:3:5", "src/b.ts:1:10"]
     assert places(files, "first", everything=True) == ["src/a.py:3:5", "src/b.ts:1:10", "x.log:1:1"]
@@ -45,23 +45,23 @@ def test_an_expression(files: Files) -> None:
     assert places(files, "地址", literal=True) == ["文档/说明.md:2:5"]
 
 
-def test_words_are_taken_literally(files: Files) -> None:
-    """No character means anything else."""
+def test_literal_search(files: Files) -> None:
+    """No character is special."""
     assert places(files, "getcwd()", literal=True) == ["src/a.py:4:15"]
     assert places(files, "GETCWD()", literal=True, ignore_case=True) == ["src/a.py:4:15"]
     assert places(files, ".*", literal=True) == []
 
 
-def test_lines_around(files: Files) -> None:
-    """With their numbers, as many as there are."""
+def test_context_lines_are_shown(files: Files) -> None:
+    """With their numbers, as many as exist."""
     found = search_files(files, "数据库", context=5)
     assert found.text == "文档/说明.md-1- 第一行\n文档/说明.md:2: 数据库的地址\n文档/说明.md-3- 最后一行"
     assert found.counts == {"文档/说明.md": 1}
     assert found.searched == 4
 
 
-def test_limits(files: Files) -> None:
-    """No more lines than were asked for, and it is said that there may be more."""
+def test_results_are_limited(files: Files) -> None:
+    """With a note that there may be more."""
     found = search_files(files, ".", limit=2)
     assert [(hit.path, hit.line) for hit in found.hits] == [(".gitignore", 1), ("src/a.py", 1)]
     assert found.cut
@@ -79,15 +79,15 @@ def test_limits(files: Files) -> None:
         ("a\nb", "one line at a time"),
     ],
 )
-def test_what_cannot_be_searched_for(files: Files, query: str, said: str) -> None:
-    """The reason, and where in the expression."""
+def test_invalid_expression_is_refused(files: Files, query: str, said: str) -> None:
+    """With the reason and the position."""
     with pytest.raises(InvalidInput, match=said) as refused:
         search_files(files, query)
     assert refused.value.hint
 
 
-def test_an_expression_that_would_never_end_is_stopped(tmp_path: Path) -> None:
-    """By the clock; what was found before stays."""
+def test_endless_expression_is_stopped(tmp_path: Path) -> None:
+    """By a timeout; earlier matches stay."""
     (tmp_path / "a.txt").write_text("xxxz y\n")
     (tmp_path / "b.txt").write_text("x" * 5000 + "\n")
     found = search_files(Files(tmp_path), r"(x+x+)+(?=z| *y)(?<!q)z", seconds=0.5)
@@ -96,8 +96,8 @@ def test_an_expression_that_would_never_end_is_stopped(tmp_path: Path) -> None:
     assert found.cut
 
 
-def test_odd_files(tmp_path: Path) -> None:
-    """Binary, huge, piped and wrongly encoded files do no harm, and those passed over are counted."""
+def test_odd_files_are_skipped_and_counted(tmp_path: Path) -> None:
+    """Binary, huge, special and wrongly encoded ones."""
     (tmp_path / "a.bin").write_bytes(b"\0needle")
     (tmp_path / "big.txt").write_text("needle\n" * 100)
     (tmp_path / "gb.txt").write_bytes("国标编码的文件里有 needle\n".encode("gb18030"))
@@ -111,7 +111,7 @@ def test_odd_files(tmp_path: Path) -> None:
     assert (found.binary, found.passed_over) == (1, ("big.txt",))
 
 
-def test_very_long_lines_are_cut_around_the_place(tmp_path: Path) -> None:
+def test_very_long_lines_are_cut_around_the_match(tmp_path: Path) -> None:
     """A minified file does not fill the screen."""
     (tmp_path / "a.js").write_text("a" * 10_000 + "needle" + "b" * 10_000)
     hit = search_files(Files(tmp_path), "needle").hits[0]
@@ -120,7 +120,7 @@ def test_very_long_lines_are_cut_around_the_place(tmp_path: Path) -> None:
     assert hit.column == 10_001
 
 
-def test_what_is_not_there(files: Files) -> None:
+def test_missing_or_outside_path_is_refused(files: Files) -> None:
     """A path that leads nowhere, or out."""
     with pytest.raises(NotFound):
         search_files(files, "x", path="nowhere")

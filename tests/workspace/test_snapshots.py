@@ -1,4 +1,4 @@
-"""What every keeper of snapshots promises, shown on both: the one with git, and the one without."""
+"""Guarantees of every snapshot keeper, with git and without."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def told(keeper: Snapshots, before: str, after: str) -> list[tuple[str, str]]:
     return [(change.action, change.path) for change in keeper.compare(before, after)]
 
 
-def test_the_same_content_has_the_same_name(keeping: Open, root: Path) -> None:
-    """Also after something else was there in between, and for a keeper that was opened anew."""
+def test_same_content_has_the_same_name(keeping: Open, root: Path) -> None:
+    """Also after other content in between, and for a newly opened keeper."""
     write(root, "a.py", "x = 1\n")
     keeper = keeping()
     first = keeper.take()
@@ -75,8 +75,8 @@ def test_the_same_content_has_the_same_name(keeping: Open, root: Path) -> None:
     assert not keeper.has("../x")
 
 
-def test_every_sort_of_change_is_seen(keeping: Open, root: Path) -> None:
-    """Added, changed, deleted, renamed, made executable, with counted lines and both hashes."""
+def test_every_kind_of_change_is_seen(keeping: Open, root: Path) -> None:
+    """Added, changed, deleted, renamed, made executable, with line counts and both hashes."""
     write(root, "kept.txt", "same\n")
     write(root, "edit.py", "one\ntwo\nthree\n")
     write(root, "gone.txt", "bye\n")
@@ -108,8 +108,8 @@ def test_every_sort_of_change_is_seen(keeping: Open, root: Path) -> None:
     assert back["tool.sh"].executable is False
 
 
-def test_a_file_renamed_and_edited_is_one_rename(keeping: Open, root: Path) -> None:
-    """Most of the lines are the same."""
+def test_renamed_and_edited_file_is_one_rename(keeping: Open, root: Path) -> None:
+    """If most lines are the same."""
     write(root, "a.py", "".join(f"def f{n}(): return {n}\n" for n in range(30)))
     keeper = keeping()
     before = keeper.take()
@@ -145,10 +145,10 @@ OTHER = [f"other words {n:02}\n" for n in range(20)]
     ],
     ids=["half", "less", "doubled", "more", "line-ends", "one-line", "chinese", "binary", "nothing-alike"],
 )
-def test_a_rename_with_a_heavy_edit(
+def test_rename_with_a_heavy_edit_is_recognised(
     keeping: Open, root: Path, before: str, after: str, renamed: bool
 ) -> None:
-    """Half of the content is enough, in both keepers, whatever the lines are like."""
+    """Half of the content is enough, in both keepers, whatever the lines are."""
     write(root, "old.txt", before)
     keeper = keeping()
     first = keeper.take()
@@ -158,8 +158,8 @@ def test_a_rename_with_a_heavy_edit(
     assert found == ([("renamed", "old.txt")] if renamed else [("added", ""), ("deleted", "")])
 
 
-def test_contents_come_back_to_the_byte(keeping: Open, root: Path) -> None:
-    """Line ends, missing last line ends, zero bytes, no UTF-8: whatever an attributes file would like to convert."""
+def test_contents_are_restored_exactly(keeping: Open, root: Path) -> None:
+    """Line ends, missing final newlines, zero bytes, no UTF-8: whatever an attributes file would convert."""
     contents = {
         "crlf.txt": b"one\r\ntwo\r\n",
         "mixed.txt": b"one\r\ntwo\nthree",
@@ -185,8 +185,8 @@ def test_contents_come_back_to_the_byte(keeping: Open, root: Path) -> None:
     assert keeper.name(b"one\r\ntwo\r\n") == keeper.files(taken)["crlf.txt"]
 
 
-def test_the_diff_is_unified_and_bounded(keeping: Open, root: Path) -> None:
-    """A person reads it; binary files are only named; what is too long is cut and says so."""
+def test_diff_is_unified_and_limited(keeping: Open, root: Path) -> None:
+    """Binary files are only named; a long diff is cut with a note."""
     write(root, "a.txt", "one\ntwo\n")
     write(root, "b.bin", b"\0\1\2")
     write(root, "dir/c.txt", "see\n")
@@ -209,7 +209,7 @@ def test_the_diff_is_unified_and_bounded(keeping: Open, root: Path) -> None:
 
 
 def test_ignored_files_do_not_count(keeping: Open, root: Path) -> None:
-    """Ignore files at every level, negation, folders; and what nobody wants even without an ignore file."""
+    """Ignore files at every level, negation, folders; and generated files even without an ignore file."""
     git(root, "init", "-q")
     write(root, ".gitignore", "*.log\n!keep.log\nbuild/\n/only-here\n")
     write(root, "sub/.gitignore", "local.txt\n!x.log\n")
@@ -227,8 +227,8 @@ def test_ignored_files_do_not_count(keeping: Open, root: Path) -> None:
     assert keeper.ignores("../outside")
 
 
-def test_ignored_files_that_git_tracks_count(root: Path, tmp_path: Path) -> None:
-    """What somebody committed on purpose is theirs to see changed; only git can tell."""
+def test_ignored_files_tracked_by_git_count(root: Path, tmp_path: Path) -> None:
+    """They were committed on purpose; only git knows."""
     git(root, "init", "-q")
     write(root, ".gitignore", "*.gen\n")
     write(root, "vendor/node_modules/x.js", "1")
@@ -243,15 +243,15 @@ def test_ignored_files_that_git_tracks_count(root: Path, tmp_path: Path) -> None
 
 
 def test_key_files_restrict_what_counts(keeping: Open, root: Path) -> None:
-    """Patterns with spaces between; everything else might as well not be there."""
+    """Patterns separated by spaces; everything else is left out."""
     for path in ("src/a.py", "src/b.txt", "docs/x.md", "docs/deep/y.md", "z.md", "src/skip.py"):
         write(root, path, "x")
     keeper = keeping(key_files="*.py docs/** !skip.py")
     assert sorted(keeper.files(keeper.take())) == ["docs/deep/y.md", "docs/x.md", "src/a.py"]
 
 
-def test_links_are_links(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """Where they point is their content; nobody follows them, in no direction."""
+def test_links_are_stored_as_links(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """Their target is their content; they are never followed."""
     outside = tmp_path / "outside"
     write(outside, "secret.txt", "no")
     write(root, "dir/a.txt", "a")
@@ -271,7 +271,7 @@ def test_links_are_links(keeping: Open, root: Path, tmp_path: Path) -> None:
 
 
 def test_large_and_secret_files_are_only_hashed(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """Their changes are seen, their content is nowhere, and the hash of a secret is no help in guessing it."""
+    """Their changes are seen, their content is not stored, and the hash of a secret does not help to guess it."""
     write(root, "big.bin", b"x" * 5000)
     write(root, ".env", "TOKEN=hunter2\n")
     write(root, ".env.example", "TOKEN=\n")
@@ -306,8 +306,8 @@ def test_large_and_secret_files_are_only_hashed(keeping: Open, root: Path, tmp_p
     assert b"hunter" not in kept
 
 
-def test_a_large_file_that_became_small_and_one_renamed_at_once(keeping: Open, root: Path) -> None:
-    """Half of it looks like a rename from outside; it is none."""
+def test_large_file_that_became_small_is_no_rename(keeping: Open, root: Path) -> None:
+    """Together with another file's rename it looks like half of one."""
     text = "".join(f"line {n}\n" for n in range(50))
     write(root, "grows.txt", text)
     keeper = keeping(largest=2000)
@@ -318,8 +318,8 @@ def test_a_large_file_that_became_small_and_one_renamed_at_once(keeping: Open, r
     assert told(keeper, before, after) == [("added", "copy.txt"), ("changed", "grows.txt")]
 
 
-def test_repositories_inside_are_plain_files(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """Submodules and nested repositories: their files count one by one, their `.git` never."""
+def test_nested_repositories_are_plain_files(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """Also submodules: their files count one by one, their `.git` never."""
     other = tmp_path / "other"
     write(other, "lib.py", "v = 1\n")
     git(other, "init", "-q")
@@ -335,8 +335,8 @@ def test_repositories_inside_are_plain_files(keeping: Open, root: Path, tmp_path
     assert told(keeper, before, keeper.take()) == [("changed", "sub/lib.py")]
 
 
-def test_the_users_repository_is_not_touched(keeping: Open, root: Path) -> None:
-    """Not a byte of `.git` changes, whatever is staged or set there; hooks and programs of theirs do not run."""
+def test_users_repository_is_not_touched(keeping: Open, root: Path) -> None:
+    """Not a byte of `.git` changes, whatever is staged or configured; its hooks and programs do not run."""
     git(root, "init", "-q")
     write(root, "a.txt", "1")
     git(root, "add", "a.txt")
@@ -359,10 +359,10 @@ def test_the_users_repository_is_not_touched(keeping: Open, root: Path) -> None:
     assert not (root.parent / "sprung").exists()
 
 
-def test_what_the_shell_has_exported_is_no_matter(
+def test_git_variables_of_the_shell_are_ignored(
     keeping: Open, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hook of the user's exports GIT_DIR and its kin; ours must not end up in there."""
+    """A user's hook exports GIT_DIR and others; our snapshots must not end up there."""
     git(root, "init", "-q")
     write(root, "a.txt", "1\n")
     monkeypatch.setenv("GIT_DIR", str(root / ".git"))
@@ -379,8 +379,8 @@ def test_what_the_shell_has_exported_is_no_matter(
     assert not list((root / ".git" / "objects").glob("??"))
 
 
-def test_a_change_within_the_grain_of_the_clock_is_seen(keeping: Open, root: Path) -> None:
-    """Same size, same times: only reading it again can tell."""
+def test_change_within_the_clock_resolution_is_seen(keeping: Open, root: Path) -> None:
+    """Same size, same times: only reading again can tell."""
     place = write(root, "a.txt", "one")
     keeper = keeping()
     before = keeper.take()
@@ -393,7 +393,7 @@ def test_a_change_within_the_grain_of_the_clock_is_seen(keeping: Open, root: Pat
 def test_unchanged_files_are_not_read_again(
     keeping: Open, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not in this process, and not in the next one."""
+    """Neither in this process nor in the next one."""
     for n in range(60):
         write(root, f"f{n}.txt", str(n))
     monkeypatch.setattr(scan, "_STEADY_NS", -(10**18))  # as if all of it were old
@@ -408,10 +408,10 @@ def test_unchanged_files_are_not_read_again(
     assert keeping().take() == taken
 
 
-def test_files_that_vanish_or_cannot_be_read(
+def test_vanished_and_unreadable_files_are_handled(
     keeping: Open, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is gone between the listing and the reading was not there; one that nobody may read is noted, not kept."""
+    """One that is gone counts as missing; an unreadable one is noted, not stored."""
     write(root, "stays.txt", "1")
     write(root, "goes.txt", "2")
     write(root, "locked.txt", "3")
@@ -434,10 +434,10 @@ def test_files_that_vanish_or_cannot_be_read(
     }
 
 
-def test_a_file_that_changes_while_it_is_read(
+def test_file_that_changes_while_being_read_is_consistent(
     keeping: Open, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hash is of what was read, never of half the one and half the other content."""
+    """The hash is of what was read, never of a mixture."""
     place = write(root, "busy.txt", "0" * 100)
     real = scan.open_file
     count = 0
@@ -457,8 +457,8 @@ def test_a_file_that_changes_while_it_is_read(
     assert keeper.name(data) == keeper.files(taken)["busy.txt"]
 
 
-def test_a_folder_full_of_odd_things(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """A working tree whose `.git` is a file, a bare repository, pipes, sockets, loops, names that differ in case alone, very deep."""
+def test_folder_full_of_odd_things_is_handled(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """`.git` as a file, a bare repository, pipes, sockets, loops, names that differ in case, deep paths."""
     (tmp_path / "main").mkdir()
     git(tmp_path / "main", "init", "-q")
     write(tmp_path, "main/a", "1")
@@ -494,7 +494,7 @@ def test_a_folder_full_of_odd_things(keeping: Open, root: Path, tmp_path: Path) 
     ]
 
 
-def test_a_name_that_is_no_utf8(keeping: Open, root: Path) -> None:
+def test_name_that_is_not_utf8_is_kept(keeping: Open, root: Path) -> None:
     """It is carried through as the system names it."""
     name = os.fsdecode(b"caf\xe9.txt")
     write(root, name, "x")
@@ -506,8 +506,8 @@ def test_a_name_that_is_no_utf8(keeping: Open, root: Path) -> None:
     assert keeper.diff(before, keeper.take())
 
 
-def test_what_is_ours_inside_the_folder_is_left_out(root: Path) -> None:
-    """The store and the snapshots themselves may lie in the folder they are of."""
+def test_our_files_inside_the_folder_are_left_out(root: Path) -> None:
+    """Store and snapshots may be in the folder they belong to."""
     write(root, "a.txt", "1")
     write(root, ".memory/store.db", "ours")
     keeper = snapshots_for(root, root / ".memory" / "shadow", left_out=[root / ".memory" / "store.db"])
@@ -516,8 +516,8 @@ def test_what_is_ours_inside_the_folder_is_left_out(root: Path) -> None:
     assert keeper.take() == first
 
 
-def test_a_subfolder_of_a_repository(root: Path, tmp_path: Path, keeping: Open) -> None:
-    """The ignore files above it hold there too."""
+def test_snapshot_of_a_subfolder_of_a_repository(root: Path, tmp_path: Path, keeping: Open) -> None:
+    """The ignore files above it apply too."""
     git(root.parent, "init", "-q")
     write(root.parent, ".gitignore", "*.tmp\nproject/x/\n/y\n")
     for path in ("a.py", "b.tmp", "x/c.py", "y"):
@@ -526,8 +526,8 @@ def test_a_subfolder_of_a_repository(root: Path, tmp_path: Path, keeping: Open) 
     assert sorted(keeper.files(keeper.take())) == ["a.py", "y"]
 
 
-def test_now_looks_and_keeps_nothing(keeping: Open, root: Path) -> None:
-    """The same entries as a snapshot would have, and no trace."""
+def test_now_stores_nothing(keeping: Open, root: Path) -> None:
+    """It has the same entries as a snapshot."""
     write(root, "a.txt", "1")
     keeper = keeping()
     assert not keeper.holds(keeper.name(b"1"))
@@ -538,8 +538,8 @@ def test_now_looks_and_keeps_nothing(keeping: Open, root: Path) -> None:
     assert not keeper.holds("nonsense")
 
 
-def test_tidying_drops_nothing(keeping: Open, root: Path) -> None:
-    """Every snapshot is still there, and the next one works as before."""
+def test_cleanup_keeps_every_snapshot(keeping: Open, root: Path) -> None:
+    """And the next one works as before."""
     keeper = keeping()
     names: list[str] = []
     for n in range(5):
@@ -554,8 +554,8 @@ def test_tidying_drops_nothing(keeping: Open, root: Path) -> None:
     assert len(again.compare(names[0], names[-1])) == 1
 
 
-def test_tidying_clears_what_a_killed_process_left(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """A day later; what is being written right now stays."""
+def test_cleanup_removes_leftovers_of_a_killed_process(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """After a day; a file being written right now stays."""
     write(root, "a.txt", "1")
     keeper = keeping()
     name = keeper.take()
@@ -568,7 +568,7 @@ def test_tidying_clears_what_a_killed_process_left(keeping: Open, root: Path, tm
     assert keeper.read(name, "a.txt") == b"1"
 
 
-def test_looking_from_several_threads(keeping: Open, root: Path) -> None:
+def test_concurrent_looks_do_not_block_snapshots(keeping: Open, root: Path) -> None:
     """One that only looks does not keep another from keeping."""
     keeper = keeping()
     names: list[str] = []
@@ -593,8 +593,8 @@ def test_looking_from_several_threads(keeping: Open, root: Path) -> None:
             assert keeper.name(data) == entry.hash
 
 
-def test_deleted_snapshots_are_begun_anew(keeping: Open, root: Path, tmp_path: Path) -> None:
-    """While it runs, and between two runs: a note says so, and the old names are unknown."""
+def test_deleted_snapshots_are_started_anew(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """During a run and between two: a note says so, and the old names are unknown."""
     write(root, "a.txt", "1")
     keeper = keeping()
     first = keeper.take()
@@ -610,10 +610,8 @@ def test_deleted_snapshots_are_begun_anew(keeping: Open, root: Path, tmp_path: P
         keeper.entries(first)
 
 
-def test_a_damaged_content_is_written_anew_where_the_folder_still_has_it(
-    keeping: Open, root: Path, tmp_path: Path
-) -> None:
-    """Cut files are what a power failure leaves; what is lost for good is said, and nothing crashes."""
+def test_damaged_content_is_stored_again_from_the_folder(keeping: Open, root: Path, tmp_path: Path) -> None:
+    """Truncated files after a power failure; what is lost is reported, and nothing crashes."""
     write(root, "a.txt", "still here\n")
     write(root, "b.txt", "will change\n")
     keeper = keeping()
@@ -632,8 +630,8 @@ def test_a_damaged_content_is_written_anew_where_the_folder_still_has_it(
     assert keeper.take() == second
 
 
-def test_a_damaged_repository_is_put_aside(root: Path, tmp_path: Path) -> None:
-    """HEAD gone, settings unreadable: begun anew, with a note; what was there is not deleted."""
+def test_damaged_repository_is_quarantined(root: Path, tmp_path: Path) -> None:
+    """HEAD gone, settings unreadable: started anew, with a note; the old one is not deleted."""
     write(root, "a.txt", "1")
     for damage in ("HEAD", "config"):
         keeper = snapshots_for(root, tmp_path / "kept")
@@ -649,7 +647,7 @@ def test_a_damaged_repository_is_put_aside(root: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "kept").glob("*/git.damaged-*"))) == 2
 
 
-def test_forgetting_drops_everything(keeping: Open, root: Path, tmp_path: Path) -> None:
+def test_forget_drops_everything(keeping: Open, root: Path, tmp_path: Path) -> None:
     """No content is left, and the next snapshot works."""
     write(root, "a.txt", "private words that should go")
     keeper = keeping()
@@ -662,7 +660,7 @@ def test_forgetting_drops_everything(keeping: Open, root: Path, tmp_path: Path) 
 
 
 def test_two_folders_share_a_home(root: Path, tmp_path: Path) -> None:
-    """Each has its own."""
+    """Each has its own snapshots."""
     other = tmp_path / "second"
     write(root, "a", "1")
     write(other, "b", "2")
@@ -682,8 +680,8 @@ def _take_many(root: str, home: str, git_too: bool, mark: int, out: multiprocess
 
 
 @pytest.mark.parametrize("git_too", [True, False])
-def test_several_processes_at_once(root: Path, tmp_path: Path, git_too: bool) -> None:
-    """Beginning together and taking together: every snapshot of each is whole."""
+def test_concurrent_processes_take_whole_snapshots(root: Path, tmp_path: Path, git_too: bool) -> None:
+    """Starting together and taking snapshots together."""
     write(root, "a.txt", "1")
     context = multiprocessing.get_context("spawn")
     out = context.Queue()
@@ -718,8 +716,8 @@ for n in range(10_000):
 
 @pytest.mark.crash
 @pytest.mark.parametrize("git_too", [True, False])
-def test_killed_while_taking(root: Path, tmp_path: Path, git_too: bool) -> None:
-    """What was named before is whole, and the next snapshot works; no lock stands in the way."""
+def test_killed_snapshot_leaves_no_lock(root: Path, tmp_path: Path, git_too: bool) -> None:
+    """Earlier snapshots are whole, and the next one works."""
     for lines in (1, 2, 4):
         with programs.start(
             [sys.executable, "-c", TAKING, str(root), str(tmp_path / "kept"), str(git_too)],
@@ -738,8 +736,8 @@ def test_killed_while_taking(root: Path, tmp_path: Path, git_too: bool) -> None:
         assert keeper.notes == ()
 
 
-def test_a_folder_that_is_none(tmp_path: Path, keeping: Open, root: Path) -> None:
-    """At the beginning, and when it goes later."""
+def test_missing_folder_is_reported(tmp_path: Path, keeping: Open, root: Path) -> None:
+    """At the start, and when it disappears later."""
     with pytest.raises(InvalidInput):
         snapshots_for(tmp_path / "nowhere", tmp_path / "kept")
     keeper = keeping()
@@ -749,7 +747,7 @@ def test_a_folder_that_is_none(tmp_path: Path, keeping: Open, root: Path) -> Non
 
 
 def test_too_many_files_are_refused(keeping: Open, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody's home folder is no project; the hint says what to do."""
+    """A home folder is no project; the hint says what to do."""
     monkeypatch.setattr(scan, "MOST_FILES", 5)
     for n in range(6):
         write(root, f"{n}.txt", "x")
@@ -758,8 +756,8 @@ def test_too_many_files_are_refused(keeping: Open, root: Path, monkeypatch: pyte
     assert len(keeping(key_files="1.txt 2.txt").take())
 
 
-def test_without_git_hashes_are_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without git: chosen by itself, with a note."""
+def test_hashes_are_stored_without_git(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chosen automatically, with a note."""
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     write(root, "a.txt", "1")
     keeper = snapshots_for(root, tmp_path / "kept")
@@ -768,9 +766,7 @@ def test_without_git_hashes_are_kept(root: Path, tmp_path: Path, monkeypatch: py
     assert keeper.read(keeper.take(), "a.txt") == b"1"
 
 
-def test_a_git_that_is_too_old_is_not_used(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_old_git_is_not_used(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note names its version."""
     script = write(tmp_path / "bin", "git", "#!/bin/sh\necho git version 1.8.3\n")
     script.chmod(0o755)
@@ -780,7 +776,7 @@ def test_a_git_that_is_too_old_is_not_used(
     assert "1.8 is too old" in keeper.notes[0]
 
 
-def test_a_home_that_cannot_be_written(root: Path, tmp_path: Path, keeping: Open) -> None:
+def test_unwritable_home_is_reported(root: Path, tmp_path: Path, keeping: Open) -> None:
     """A clear error instead of a crash."""
     write(tmp_path, "kept", "a file where the folder should be")
     with pytest.raises(StoreError):

@@ -1,4 +1,4 @@
-"""Does a text parse in its language?"""
+"""Syntax checks of files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from backscroll.workspace.edits.syntax import flaw
         ("UPPER.JSON", "{"),
     ],
 )
-def test_flaws_are_named(path: str, text: str) -> None:
+def test_syntax_errors_are_named(path: str, text: str) -> None:
     """With the language, on one line."""
     said = flaw(path, text)
     assert said.split(",")[0].split(":")[0] in ("Python", "JSON", "TOML", "YAML", "XML"), said
@@ -53,13 +53,13 @@ def test_flaws_are_named(path: str, text: str) -> None:
         ("a.js", "function ("),
     ],
 )
-def test_nothing_wrong(path: str, text: str) -> None:
-    """What parses, and what nobody here can parse."""
+def test_valid_and_unknown_files_have_no_errors(path: str, text: str) -> None:
+    """Also languages that we cannot parse."""
     assert flaw(path, text) == ""
 
 
-def test_hostile_texts_end() -> None:
-    """Deep nesting and entities that unfold for ever are answered, not followed."""
+def test_hostile_texts_are_parsed_in_time() -> None:
+    """Deep nesting and exploding entities are not followed."""
     assert flaw("a.json", "[" * 100_000) == "it is nested too deeply"
     assert flaw("a.py", "(" * 100_000)
     laughs = "<!DOCTYPE a [<!ENTITY a 'aaaa'>" + "".join(
@@ -69,8 +69,8 @@ def test_hostile_texts_end() -> None:
     assert flaw("a.py", "x" * 3_000_000) == ""
 
 
-def test_nothing_is_run(tmp_path: Path) -> None:
-    """Python is parsed, not compiled or imported; tags of YAML make no objects."""
+def test_parsing_runs_nothing(tmp_path: Path) -> None:
+    """Python is parsed, not compiled or imported; YAML tags create no objects."""
     assert flaw("a.py", f"open({str(tmp_path / 'owned')!r}, 'w')\n") == ""
     assert flaw("a.yaml", f"!!python/object/apply:os.mkdir ['{tmp_path / 'owned'}']\n") == ""
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""A change told in a line."""
+"""One-line descriptions of changes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NEW = (
 )
 
 
-def test_python_is_told_by_its_functions() -> None:
-    """New ones, gone ones, edited ones, by name; methods with their class."""
+def test_python_changes_are_described_by_function() -> None:
+    """New, removed and edited ones, by name; methods with their class."""
     change = FileChange("app.py", "changed", "1", "2", added=6, removed=2)
     assert tell({"app.py": OLD}, {"app.py": NEW}, change) == (
         "Changed app.py: new farewell; greet, Parser.parse (+6 −2)"
@@ -40,7 +40,7 @@ def test_python_is_told_by_its_functions() -> None:
     assert tell({"app.py": NEW}, {"app.py": OLD}, back).startswith("Changed app.py: without farewell; greet")
 
 
-def test_a_new_file_and_a_rename() -> None:
+def test_new_file_and_rename_are_described() -> None:
     """A class is named, not all of its methods."""
     added = FileChange("app.py", "added", "", "2", added=13)
     renamed = FileChange("b.txt", "renamed", "1", "1", "a.txt")
@@ -77,12 +77,12 @@ def test_many_names_are_counted() -> None:
         (FileChange("x.py", "deleted", "1", "", removed=3), "Deleted x.py (+0 −3)", "删除 x.py（+0 −3）"),
     ],
 )  # fmt: skip
-def test_other_sorts(change: FileChange, english: str, chinese: str) -> None:
+def test_other_kinds_of_change_are_described(change: FileChange, english: str, chinese: str) -> None:
     assert tell({}, {}, change) == english
     assert tell({}, {}, change, language="zh") == chinese
 
 
-def test_nothing() -> None:
+def test_no_change_is_described() -> None:
     assert tell({}, {}) == "no files changed"
     assert tell({}, {}, language="zh") == "没有文件改变"
     assert tell({}, {}, language="fr") == "no files changed"
@@ -103,12 +103,12 @@ def test_nothing() -> None:
         ("a.unknown", "def x(): pass\n", []),
     ],
 )  # fmt: skip
-def test_definitions_of_other_languages(path: str, text: str, names: list[str]) -> None:
+def test_definitions_of_other_languages_are_found(path: str, text: str, names: list[str]) -> None:
     assert [one.name for one in definitions(path, text)] == names
 
 
-def test_a_heading_names_what_changed_below_it() -> None:
-    """Markdown, with Chinese words and CRLF on one side."""
+def test_changes_are_described_by_heading() -> None:
+    """Markdown, with Chinese text and CRLF on one side."""
     before, after = "# One\r\na\r\n# 二\r\nb\r\n", "# One\na\n# 二\nc\n"
     change = FileChange("r.md", "changed", "1", "2", added=4, removed=4)
     touched = touched_by(change, lambda _: before.encode(), lambda _: after.encode())

@@ -1,1 +1,1 @@
-"""Rules by kind of tool: what a call was about, and what of its result a later step is most likely to need."""
+"""Rules by kind of tool: the subject of a call, and the part of its result that a later step most likely needs."""

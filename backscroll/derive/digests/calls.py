@@ -1,4 +1,4 @@
-"""The subject of a tool call: its arguments as a mapping, the kind of tool, and the one thing it was aimed at.
+"""The subject of a tool call: its arguments as a mapping, the kind of tool, and the target.
 
 Owns: names of tools in every convention (`Read`, `read_file`, `mcp__files__read_file`, `files.read_file`), arguments that are
 JSON, a string of JSON, or neither. Refuses: results.
@@ -23,7 +23,7 @@ Kind: TypeAlias = Literal[
 ]
 _TARGET = 90
 _DEPTH = 12
-_MANY = 2_000  # values of one call that are looked at
+_MANY = 2_000  # values of one call that are examined
 
 _CAMEL = late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = late(r"[\s\-]+")
@@ -35,12 +35,12 @@ _LOGIN_SHELL = late(r"^(?:/\w+)*/?(?:ba|z|da|k)?sh$")
 
 @dataclass(frozen=True, slots=True)
 class CallDetails:
-    """A call as it is understood."""
+    """A parsed call."""
 
     name: str
     kind: Kind
     arguments: Mapping[str, Json]
-    raw: str  # the arguments, if they are not a mapping
+    raw: str  # the arguments as text, if they are not a mapping
     target: str
 
 
@@ -53,12 +53,12 @@ def parse_call(name: str, arguments: Json) -> CallDetails:
 
 
 def kind_of(tool_name: str, arguments: Json = None) -> Kind:
-    """Return what kind of tool a call asks for, by its name, else by the words of the name and the names of the arguments."""
+    """Return the kind of tool a call uses: by its name, else by the words of the name and the names of the arguments."""
     return parse_call(tool_name, arguments).kind
 
 
 def arguments_of(arguments: Json) -> tuple[Mapping[str, Json], str]:
-    """Return the arguments as a mapping and, where they are none, as text; a wire may send either."""
+    """Return the arguments as a mapping, or as text where they are not one; a wire may send either."""
     if isinstance(arguments, str):
         value = words_parsed(arguments) if arguments.lstrip()[:1] in ("{", "[", '"') else NotJson("", 0)
         if isinstance(value, NotJson):
@@ -73,7 +73,7 @@ def arguments_of(arguments: Json) -> tuple[Mapping[str, Json], str]:
 
 
 def scalars(value: Json, depth: int = 0) -> Iterator[str]:
-    """Yield all texts and numbers in a JSON value, in order, as a reader would see them."""
+    """Yield all texts and numbers in a JSON value, in reading order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, bool) or value is None:
@@ -90,7 +90,7 @@ def scalars(value: Json, depth: int = 0) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def plain_name(name: str) -> str:
-    """Return the name of a tool in lower snake case, without the server or namespace in front."""
+    """Return the name of a tool in lower snake case, without a server or namespace prefix."""
     last = re.split(r"__|[./:]", name.strip())[-1] or name.strip()
     return _SEPARATORS.sub("_", _CAMEL.sub("_", last)).strip("_").lower()
 
@@ -102,7 +102,7 @@ def _names() -> Mapping[str, Kind]:
 
 
 def _passed_on(name: str, given: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]]:
-    """Return the tool that a call is really for, where it goes through another one."""
+    """Return the tool and arguments that a call passes on to another tool, else its own."""
     if plain_name(name) not in words("tools", "passing", "names"):
         return name, given
     inner = next(
@@ -114,14 +114,14 @@ def _passed_on(name: str, given: Mapping[str, Json]) -> tuple[str, Mapping[str, 
 
 
 def _door(name: str, given: Mapping[str, Json]) -> str:
-    """Return what a tool of several uses was asked to do."""
+    """Return the operation requested from a multi-purpose tool."""
     if plain_name(name) not in words("tools", "doors", "names"):
         return ""
     asked_for = next(
         (given[key] for key in table("tools")["doors"]["keys"] if isinstance(given.get(key), str)), ""
     )
     verbs = cast("dict[str, str]", table("tools")["doors"]["what"])
-    # Some recordings leave the verb out; the arguments show it then.
+    # Some recordings leave out the command; the arguments reveal it.
     return verbs.get(
         cast("str", asked_for), "edit" if words("tools", "arguments", "text") & given.keys() else "read"
     )
@@ -165,7 +165,7 @@ def _kind_by_arguments(keys: frozenset[str]) -> Kind:
 
 
 def _target(kind: Kind, given: Mapping[str, Json], raw: str) -> str:
-    """Return the one thing that a call was aimed at, on one line."""
+    """Return the target of a call, on one line."""
     patched = _PATCHED.findall(
         raw or next((v for v in given.values() if isinstance(v, str) and "*** " in v), "")
     )
@@ -214,7 +214,7 @@ def _describe_target(kind: Kind, given: Mapping[str, Json]) -> str:
 
 
 def _find_argument(given: Mapping[str, Json], group: str) -> str:
-    """Return the first argument of a group that says anything."""
+    """Return the first argument of a group that is not empty."""
     for key in cast("list[str]", table("tools")["arguments"][group]):
         value = given.get(key)
         if text := _format_argument(value):
@@ -226,7 +226,7 @@ def _format_argument(value: Json) -> str:
     if isinstance(value, list | tuple):
         items = [str(item) for item in cast("list[Json]", value) if isinstance(item, str | int | float)]
         if len(items) > 2 and _LOGIN_SHELL.match(items[0]) and items[1].startswith("-"):
-            return items[2]  # `bash -lc "…"`: what was run is the third
+            return items[2]  # `bash -lc "…"`: the third word is the command
         return " ".join(items)
     if isinstance(value, str):
         return value.strip()
@@ -234,7 +234,7 @@ def _format_argument(value: Json) -> str:
 
 
 def _most_telling(given: Mapping[str, Json]) -> str:
-    """Pick from unknown arguments: names, ids and paths before prose; options never."""
+    """Choose among unknown arguments: names, ids and paths before prose; never options."""
     manner = words("tools", "arguments", "manner")
     shown = [(key, one_line(_format_argument(value))) for key, value in given.items() if key not in manner]
     told = [text for _, text in shown if text]
@@ -248,7 +248,7 @@ def _most_telling(given: Mapping[str, Json]) -> str:
         return told[0] if told else ""
     telling = sorted(short, key=lambda text: -_specific(text))
     out = telling[0]
-    for text in telling[1:]:  # several short ones say together what one alone does not
+    for text in telling[1:]:  # several short ones together say more than one
         if len(out) + len(text) + 1 > _TARGET * 2 // 3 or text in out:
             continue
         out += " " + text
@@ -256,7 +256,7 @@ def _most_telling(given: Mapping[str, Json]) -> str:
 
 
 def _specific(text: str) -> int:
-    """Return how much a text looks like a name that means one thing only."""
+    """Return how much a text looks like a unique name."""
     marks = (
         bool(re.search(r"[/\\_@#]", text)) + bool(re.search(r"\d", text)) + bool(re.search(r"\w\.\w", text))
     )

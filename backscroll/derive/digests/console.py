@@ -1,4 +1,4 @@
-"""Digests of commands: how they ended, the totals of a test run, the error that matters, else the lines that say something.
+"""Digests of commands: exit status, totals of a test run, the decisive error, else the most informative lines.
 
 Owns: output of programs. Refuses: files and listings that a program printed; those are recognised by their shape and go to
 `derive/digests/source` and `derive/digests/listing`.
@@ -37,7 +37,7 @@ def command_outcome(told: ResultDetails, limit: int, known: str) -> str:
 
 
 def totals_line(told: ResultDetails) -> str:
-    """Return the line with which a test run or a checker ends; the last one that counts something."""
+    """Return the summary line of a test run or a checker: the last line that counts something."""
     counts = any_of("errors", "totals")
     found = [line for line in told.said[-60:] if len(line) < 200 and counts.search(line)]
     numbers = [line for line in found if re.search(r"\d", line)]
@@ -45,7 +45,7 @@ def totals_line(told: ResultDetails) -> str:
 
 
 def last_lines(told: ResultDetails, limit: int) -> list[str]:
-    """Return the last lines that say something, as many as fit into half the room."""
+    """Return the last informative lines, as many as fit into half the room."""
     said = told.said
     if not said:
         return ["no output"] if not told.size or not told.text.strip() else []
@@ -54,12 +54,12 @@ def last_lines(told: ResultDetails, limit: int) -> list[str]:
     times = Counter(said)
     last = next(
         (line for line in reversed(said) if times[line] == 1), said[-1]
-    )  # what repeats itself says little
+    )  # repeated lines carry little information
     return [f"{told.lines} lines", cut(one_line(last), max(40, limit // 2))]
 
 
 def with_terms(pieces: list[str], told: ResultDetails, limit: int, known: str) -> str:
-    """Return the pieces, and in the room that is left the strings of the result that are most likely to be used again."""
+    """Return the pieces, and fill the remaining room with the strings of the result that are most likely to be used again."""
     line = join_items(pieces, limit, "; ", total=0) if pieces else ""
     room = limit - width(line) - 2
     if room < 16:

@@ -14,7 +14,7 @@ from backscroll.vocab.values.table import read_table
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A shape of line and how telling it is; with `last` the last such line of a result says more than the first."""
+    """A line pattern and its weight; with `last` the last matching line of a result outweighs the first."""
 
     shape: re.Pattern[str]
     weight: int
@@ -29,26 +29,26 @@ def table(name: str) -> Mapping[str, Json]:
 
 @cache
 def shapes(name: str, section: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of a section."""
+    """Return the compiled patterns of a section."""
     return tuple(re.compile(shape) for shape in cast("list[str]", table(name)[section]["shapes"]))
 
 
 @cache
 def any_of(name: str, section: str) -> re.Pattern[str]:
-    """Return one pattern for all of a section, where only whether one fits is asked."""
+    """Return one pattern for a whole section, for checks that only need to know whether any of it matches."""
     rows = cast("list[str]", table(name)[section]["shapes"])
     return re.compile("|".join(f"(?:{_scope_flags(row)})" for row in rows))
 
 
 def _scope_flags(shape: str) -> str:
-    """Return a pattern whose flags hold only for itself."""
+    """Return a pattern whose flags apply only to itself."""
     found = re.match(r"\(\?([aims]+)\)", shape)
     return f"(?{found[1]}:{shape[found.end() :]})" if found else shape
 
 
 @cache
 def cues(name: str, section: str) -> tuple[Cue, ...]:
-    """Return the weighted patterns of a section, most telling first."""
+    """Return the weighted patterns of a section, heaviest first."""
     rows = cast("list[dict[str, Json]]", table(name)[section])
     made = [Cue(re.compile(row["shape"]), row["weight"], row.get("last", False)) for row in rows]
     return tuple(sorted(made, key=lambda cue: -cue.weight))

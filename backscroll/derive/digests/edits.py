@@ -1,4 +1,4 @@
-"""Digests of writes, edits and plans: lines that came and went, names that were touched, to-dos and their state.
+"""Digests of writes, edits and plans: lines added and removed, names touched, to-dos and their state.
 
 Owns: arguments of writing tools in every shape (old and new text, lists of edits, patches, whole contents). Refuses: results
 that are errors; `derive/digests/trouble` reads those.
@@ -26,7 +26,7 @@ _NEW = tuple(
 _WHOLE = ("content", "contents", "file_text", "text", "data", "body")
 _PATCHES = ("patch", "diff", "input")
 _COMPARED = 4_000  # lines up to which old and new are compared line by line
-_PAIRS = 40_000  # pairs of equal lines up to which their order is looked at; with more it can take seconds
+_PAIRS = 40_000  # pairs of equal lines up to which their order is compared; with more it can take seconds
 _MARKS = re.compile(r"(?m)^(?:<{5,} ?SEARCH|={5,}|>{5,} ?REPLACE)[^\n]*$")
 _FILED = re.compile(r"^(?:\+\+\+ (?:b/)?(\S+)|\*\*\* (?:Add|Update|Delete) File: (.+))")
 _HUNKED = re.compile(r"^@@", re.MULTILINE)
@@ -51,7 +51,7 @@ def change_outcome(asked: CallDetails, told: ResultDetails, limit: int) -> str:
 
 
 def count_changed_lines(asked: CallDetails) -> tuple[int, int]:
-    """Return lines that a call adds and removes."""
+    """Return the number of lines that a call adds and removes."""
     added = removed = 0
     for old, new in changes(asked):
         a, b = old.splitlines(), new.splitlines()
@@ -64,7 +64,7 @@ def count_changed_lines(asked: CallDetails) -> tuple[int, int]:
 
 
 def _same(old: list[str], new: list[str]) -> int:
-    """Return how many lines stay. Where the same few lines repeat, their order counts only at both ends."""
+    """Return how many lines stay. Where the same few lines repeat, their order is compared only at both ends."""
     ends = 0
     if _pairs(old, new) > _PAIRS:
         most = min(len(old), len(new))
@@ -78,13 +78,13 @@ def _same(old: list[str], new: list[str]) -> int:
 
 
 def _pairs(old: list[str], new: list[str]) -> int:
-    """Return how many lines of one are equal to how many of the other: what comparing them in order takes, at the least."""
+    """Return the number of pairs of equal lines: the least work that comparing the two in order takes."""
     after = Counter(new)
     return sum(times * after[line] for line, times in Counter(old).items())
 
 
 def changes(asked: CallDetails) -> Iterator[tuple[str, str]]:
-    """Yield old and new text of every change that a call asks for."""
+    """Yield the old and new text of every change that a call requests."""
     given = asked.arguments
     if asked.raw:
         yield from _parse_patch(asked.raw)
@@ -120,7 +120,7 @@ def _first(given: Mapping[str, Json], keys: tuple[str, ...]) -> str | None:
 
 
 def _parse_patch(text: str) -> Iterator[tuple[str, str]]:
-    """Yield old and new lines of a patch, without those that stay."""
+    """Yield the removed and the added lines of a patch."""
     pieces = _MARKS.split(text) if "SEARCH" in text else []
     if len(pieces) > 3:  # before, old, new, between, old, new, …
         for at in range(1, len(pieces) - 1, 3):
@@ -134,7 +134,7 @@ def _parse_patch(text: str) -> Iterator[tuple[str, str]]:
 
 
 def diff_outcome(text: str, limit: int, known: str) -> str | None:
-    """Return a diff on one line: files with lines that came and went, then what was touched; None where a text is not a diff."""
+    """Return a diff on one line: files with lines added and removed, then the names touched; None if the text is not a diff."""
     if not _HUNKED.search(text):
         return None
     files: dict[str, list[int]] = {}
@@ -161,7 +161,7 @@ def diff_outcome(text: str, limit: int, known: str) -> str | None:
 
 
 def plan_outcome(asked: CallDetails, told: ResultDetails, limit: int) -> str:
-    """Return a list of to-dos on one line: how many are done, what is being done, what is open."""
+    """Return a list of to-dos on one line: how many are done, which one is in progress, which are open."""
     rows = list(_todos(asked.arguments)) or list(_find_checkboxes(asked, told))
     if not rows:
         return cut(one_line(told.said[0]), limit) if told.said else "done"

@@ -19,9 +19,9 @@ from backscroll.derive.digests.output_text import cut, join_items, one_line, pla
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.pattern import late
 
-_MOST = 3_000  # leaves that are looked at
+_MOST = 3_000  # leaves that are examined
 _DEPTH = 14
-_SHOWN = 24  # names of which values may be shown
+_SHOWN = 24  # names whose values may be shown
 _AGAIN = 0.8  # how much less the next name of the same sort counts
 _PAIR = late(
     r"^(?P<indent>\s*)(?P<item>-\s+)?(?P<key>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s+(?P<value>\S.*)$|^(?P<indent2>\s*)(?P<item2>-\s+)?(?P<key2>[\w一-鿿][\w一-鿿 ./-]{0,40}?)\s*[:：]\s*$"
@@ -56,7 +56,7 @@ def fields_outcome(value: Json, limit: int, known: str) -> str:
 
 
 def record_outcome(text: str, limit: int, known: str) -> str | None:
-    """Return lines of `name: value` on one line; None where a text is nothing of that kind."""
+    """Return lines of `name: value` on one line; None if the text is not such a record."""
     pairs = _pairs(text)
     if pairs is None:
         return None
@@ -66,7 +66,7 @@ def record_outcome(text: str, limit: int, known: str) -> str | None:
 
 
 def rows_outcome(value: Json, text: str, limit: int) -> str | None:
-    """Return rows of a database on one line: how many, which columns, and the first values."""
+    """Return database rows on one line: how many, which columns, and the first values."""
     if isinstance(value, dict):
         inner: list[Json] = [v for v in cast("dict[str, Json]", value).values() if v and isinstance(v, list)]
         value = inner[0] if len(inner) == 1 else cast("Json", value)
@@ -83,7 +83,7 @@ def rows_outcome(value: Json, text: str, limit: int) -> str | None:
 
 
 def _table(text: str, limit: int) -> str | None:
-    """Return a table that was drawn with bars and dashes."""
+    """Parse a table drawn with bars and dashes."""
     lines = [line for line in text.split("\n") if line.strip()]
     ruled = next((i for i, line in enumerate(lines) if _ROWS.match(line)), 0)
     if not ruled:
@@ -109,7 +109,7 @@ def _head(value: Json) -> str:
 
 
 def _leaves(value: Json) -> Iterator[tuple[str, str]]:
-    """Yield every scalar with the name it is under; mappings keyed by ids give their keys as values."""
+    """Yield every scalar with the name of its field; of mappings keyed by ids, the keys are yielded as values."""
     stack: list[tuple[str, Json, int]] = [("", value, 0)]
     left = _MOST
     while stack and left:
@@ -153,13 +153,13 @@ def _pairs(text: str) -> list[tuple[str, str]] | None:
             out.append((name, item["value"].strip().strip("'\"")))
         elif out and line.startswith(" "):
             fits += 1
-            out[-1] = (out[-1][0], f"{out[-1][1]} {line.strip()}")  # a long value goes on
+            out[-1] = (out[-1][0], f"{out[-1][1]} {line.strip()}")  # a long value continues on the next line
     keys = len({key for key, _ in out})
     return out if fits * 10 >= len(lines) * 8 and keys > 1 else None
 
 
 def _group_values(leaves: Iterator[tuple[str, str]], known: str) -> list[_FieldValues]:
-    """Return the values by name, the most telling names first."""
+    """Return the values by name, the most informative names first."""
     groups: dict[str, _FieldValues] = {}
     for place, (name, raw) in enumerate(leaves):
         value = one_line(plain(raw))
@@ -175,7 +175,7 @@ def _group_values(leaves: Iterator[tuple[str, str]], known: str) -> list[_FieldV
 
 
 def _rank_groups(groups: Sequence[_FieldValues]) -> list[_FieldValues]:
-    """Return the most telling first; a second name of the same sort (another id, another amount) counts less than the first."""
+    """Order values, most informative first; a second name of the same sort (another id, another amount) counts less."""
     worth = {id(group): _worth(group) for group in groups}
     sorts = {id(group): _sort(group) for group in groups}
     left = sorted(groups, key=lambda group: (-worth[id(group)], group.first))
@@ -199,7 +199,7 @@ def _sort(group: _FieldValues) -> str:
 
 
 def _is_code(value: str) -> bool:
-    """Return True if a value looks like the name of one thing: an id, a reference, a code."""
+    """Return True if a value looks like an identifier: an id, a reference, a code."""
     return bool(_CODE.fullmatch(value)) and not _MOMENT.fullmatch(value) and not _MEASURE.fullmatch(value)
 
 
@@ -216,14 +216,14 @@ def _weight(key: str) -> float:
 
 
 def _worth(group: _FieldValues) -> float:
-    """Return the weight of a name, corrected by what its values look like."""
+    """Return the weight of a name, adjusted by what its values look like."""
     sample = list(group.values)[:8]
     if not sample:
         return -100
     coded = sum(map(_is_code, sample)) / len(sample)
     prose = sum(len(v) > 60 for v in sample) / len(sample)
     plain_flag = all(v in ("true", "false") for v in sample)
-    # Whatever a field is called, values that look like codes are names of something.
+    # Whatever the field is called, values that look like codes are identifiers.
     weight = max(group.weight, 8.6) if coded > 0.6 else group.weight
     if all(v.isdigit() and len(v) > 3 for v in sample):
         weight = max(weight, 6)

@@ -1,4 +1,4 @@
-"""Digests of searches and listings: how many, and the first of them in full, because paths are used to the letter.
+"""Digests of searches and listings: the number of entries, and the first ones in full, because paths must be exact.
 
 Owns: `path:line:text` in all its spellings, lists of paths, `ls -l`. Refuses: JSON.
 """
@@ -57,7 +57,7 @@ def listing_outcome(told: ResultDetails, limit: int, known: str) -> str | None:
 def _matches(
     matches: Sequence[re.Match[str]], stated: str, told: ResultDetails, limit: int, known: str
 ) -> str:
-    """Return `path:line text` for the first match of each file; other files by name."""
+    """Return `path:line text` for the first match in each file; other files by name."""
     files: dict[str, list[re.Match[str]]] = {}
     for match in matches:
         files.setdefault(match["path"], []).append(match)
@@ -102,18 +102,18 @@ def _render_matches(body: Sequence[str], stated: str, limit: int) -> str:
 
 
 def _match_search_line(line: str) -> re.Match[str] | None:
-    """Return a line of a search; a moment (`2026-03-01`) is not a path with a line number."""
+    """Parse a line of search output; a timestamp (`2026-03-01`) is not a path with a line number."""
     return None if is_stamped(line) else _MATCH.match(line)
 
 
 def matches_most(told: ResultDetails) -> bool:
-    """Return True if most lines are matches of a search: what they say is what was looked for, not what went wrong."""
+    """Return True if most lines are search matches: their words are what was searched for, not errors."""
     lines = told.said[:60]
     return sum(bool(_match_search_line(line)) for line in lines) * 2 >= len(lines)
 
 
 def is_listing(told: ResultDetails) -> bool:
-    """Return True if most lines are matches or paths."""
+    """Return True if most lines are search matches or paths."""
     lines = told.said[:60]
     fits = sum(bool(_match_search_line(line) or _LONG.match(line) or _PATH.match(line)) for line in lines)
     return len(lines) > 1 and fits * 3 >= len(lines) * 2

@@ -1,8 +1,8 @@
-"""Logs: lines with a moment, a service or a level in front, and which of them report trouble.
+"""Logs: lines prefixed with a timestamp, service or level, and which of them report errors.
 
 Owns: recognising a log whatever program wrote it (ISO and syslog times, docker compose, kubernetes, nginx, logging libraries, JSON
-lines, Chinese levels), taking off what precedes the words, the level of a line, and finding loud lines in the middle of
-a huge result, which nothing else reads. Refuses: choosing among them; `derive/digests/trouble` does.
+lines, Chinese levels), removing what precedes the message, the level of a line, and finding error lines in the middle of
+a huge result, which no other rule reads. Refuses: choosing among them; `derive/digests/trouble` does.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import cast
 from backscroll.derive.digests.output_text import lines_of, plain
 from backscroll.vocab.part import Json
 
-_SCANNED = 1_000_000  # characters of the middle of a result that are looked through, from either end of it
-_LOOKED_AT = 2_000  # lines with a word that are looked at for that
-_FOUND = 20  # loud lines that are kept from either end, for each of two sorts
-_MOST_OF = 0.6  # share of its lines that must look like a log's
+_SCANNED = 1_000_000  # characters of the middle of a result that are searched, from each end of it
+_LOOKED_AT = 2_000  # lines with a keyword that are examined
+_FOUND = 20  # error lines that are kept from each end, for each of two sorts
+_MOST_OF = 0.6  # share of lines that must look like a log's
 
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
 _DAY = r"(?:(?<!\d)\d{2}-\d{2}(?= )|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/](?:\d{1,2}|[A-Z][a-z]{2})[-/]\d{4}|\d{4}年\d{1,2}月\d{1,2}日)"
@@ -27,12 +27,12 @@ _MOMENT = rf"(?:(?:{_DAY}[T :]\s*|{_MONTH})?{_CLOCK}|\d{{10}}(?:\.\d{{1,9}}|\d{{
 _LEVELS = "TRACE|DEBUG|INFO|INFORMATION|NOTICE|LOG|WARN|WARNING|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE|PANIC|EMERG|ALERT"
 _LEVELS_ZH = "调试|信息|提示|警告|错误|严重|致命|异常|失败"
 
-#: What may precede a moment: the number that grep puts there, a service of docker compose, a pod.
+#: What may precede a timestamp: the line number of grep, a docker compose service, a pod.
 _BEFORE = r"(?:\d{1,7}[:-](?=\d{4}-|\[))?(?:[A-Za-z][\w./-]{0,60}[-_]\d{1,3}\s*\|\s*|[a-z][\w.-]{0,40}\s+\|\s+|\[pod/[\w./-]{1,120}\]\s+)?"
 _KLOG = r"[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9}\s+\d+ [\w./-]+:\d+\]\s*"
 _STAMPED = re.compile(rf"{_BEFORE}(?:{_KLOG}|[\[(<]?{_MOMENT}[\])>]?)")
 _ACCESS = re.compile(r"\S{1,64} \S{1,64} \S{1,64} \[\d{2}/[A-Z][a-z]{2}/\d{4}:[^\]\n]{8,20}\] ")
-_REFUSED = re.compile(r"\" 5\d\d ")  # what a web server could not answer
+_REFUSED = re.compile(r"\" 5\d\d ")  # requests that a web server could not answer
 _SERVED = re.compile(r"(?:[A-Za-z][\w./-]{0,60}[-_]\d{1,3}\s*\||\[pod/[\w./-]{1,120}\])\s")
 _LEVELLED = re.compile(
     rf"[\[<(]?(?:{_LEVELS})[\]>)]?[:\s|]|[\[<(](?:(?i:{_LEVELS})|{_LEVELS_ZH})[\]>)]|【(?:{_LEVELS_ZH})】|(?:{_LEVELS_ZH})[:：]"
@@ -41,11 +41,11 @@ _JSONED = re.compile(r"\{.{0,400}\"(?:level|severity|lvl|levelname|log\.level|lo
 _KEYED = re.compile(
     r"(?:^|\s)(?:level|severity|lvl|log_level)=\"?\w+\"?\s.{0,400}(?:msg|message|error|err|event)=|(?:^|\s)(?:msg|message)=.{0,400}(?:level|severity|lvl)="
 )
-#: Who wrote a line of a system's log, behind the moment: `host sshd[123]: `.
+#: The writer of a line in a system log, after the timestamp: `host sshd[123]: `.
 _WRITER = re.compile(
     r"\s*(?:[\w.-]{1,64}\s+)?[\w./@-]{1,64}\[\d{1,9}\]:\s+|\s*[\w.-]{1,64}\s+(?:kernel|systemd|cron):\s+"
 )
-#: What else is between a moment and the words.
+#: Anything else between a timestamp and the message.
 _BETWEEN = re.compile(r"[\s|,:;-]+(?=\S)")
 
 _WORD = r"[\"']?\s*[=:]\s*[\"']?"
@@ -98,7 +98,7 @@ class LogLevel(IntEnum):
 
 
 def looks_logged(line: str) -> bool:
-    """Return True for a line with a moment, a service or a level in front."""
+    """Return True for a line that starts with a timestamp, a service or a level."""
     return bool(
         _STAMPED.match(line)
         or _LEVELLED.match(line)
@@ -110,19 +110,19 @@ def looks_logged(line: str) -> bool:
 
 
 def is_stamped(line: str) -> bool:
-    """Return True for a line that begins with a moment: `2026-03-01` is not a path with a line number."""
+    """Return True for a line that begins with a timestamp: `2026-03-01` is not a path with a line number."""
     return bool(_STAMPED.match(line))
 
 
 def is_log(lines: Sequence[str]) -> bool:
-    """Return True if most lines of a result are lines of a log."""
+    """Return True if most lines of a result are log lines."""
     looked = lines if len(lines) <= 120 else [*lines[:60], *lines[-60:]]
     fits = sum(looks_logged(line) for line in looked)
     return len(looked) > 1 and fits >= _MOST_OF * len(looked)
 
 
 def body(line: str) -> str:
-    """Return the words of a line, without moment, host, service and process in front; levels stay."""
+    """Return the message of a line, without timestamp, host, service and process; levels stay."""
     served = _SERVED.match(line)
     if served:
         line = line[served.end() :].lstrip()
@@ -138,7 +138,7 @@ def body(line: str) -> str:
 
 
 def loudness(line: str) -> LogLevel:
-    """Return the level that a line gives itself; the first one counts: `INFO retry after ERROR 7` is quiet."""
+    """Return the level that a line states; the first one counts: `INFO retry after ERROR 7` is quiet."""
     if _ACCESS.match(line):
         return LogLevel.LOUD if _REFUSED.search(line) else LogLevel.QUIET
     found = _LEVEL.search(line[:300])
@@ -149,7 +149,7 @@ def loudness(line: str) -> LogLevel:
 
 
 def loud_lines(text: str) -> tuple[str, ...]:
-    """Return lines of a long text that may report trouble, in order: a few from either end, found by plain words."""
+    """Return lines of a long text that may report errors, in order: a few from each end, found by keywords."""
     if len(text) <= 2 * _SCANNED:
         return _loud(text)
     return (*_loud(text[:_SCANNED]), *_loud(text[-_SCANNED:]))
@@ -164,7 +164,7 @@ def _loud(text: str) -> tuple[str, ...]:
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Yield where the first and the last lines with a word begin that do not say themselves that all is well."""
+    """Yield the offsets of the first and last lines with a keyword, except lines that report no error."""
     at, count, looked = text.find(word), 0, 0
     while at >= 0 and count < _FOUND and looked < _LOOKED_AT:
         start = text.rfind("\n", 0, at) + 1
@@ -187,7 +187,7 @@ def _may_report(line: str) -> bool:
 
 
 def counts_nothing(line: str) -> bool:
-    """Return True for a line that counts errors and has none: `0 failed`, `errors=0`."""
+    """Return True for a line that counts errors and finds none: `0 failed`, `errors=0`."""
     return bool(_COUNTED.search(line))
 
 
@@ -201,7 +201,7 @@ def _line_at(text: str, start: int) -> str:
 
 
 def extract_log(value: Json) -> str:
-    """Return the lines of a log that came as JSON (a list of lines or of records with a level); empty for anything else."""
+    """Return the lines of a log stored as JSON (a list of lines, or of records with a level); empty for anything else."""
     rows: Json = value
     if isinstance(value, Mapping):
         inner = cast("Mapping[str, Json]", value).values()

@@ -1,7 +1,7 @@
-"""One line that says what came of a call: by the kind of tool first, then by the shape of the result.
+"""The outcome of a call on one line: by the kind of tool first, then by the shape of the result.
 
-Owns: which rule serves. A command that prints a file, a listing or JSON is digested like a read, a search or a record, because a
-later step needs the same things of it.
+Owns: which rule applies. A command that prints a file, a listing or JSON is digested like a read, a search or a record, because a
+later step needs the same information from it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _TITLE = late(
     r"(?im)^\W{0,4}(?:title|标题)\s*[:：]\s*(.{2,120})$|<title[^>]*>([^<]{2,160})</title>|^#\s+(.{2,120})$"
 )
 _STATUS = late(r"(?i)\b(?:HTTP/\d(?:\.\d)?\s+|status(?:[ _]code)?\s*[:=]\s*)(\d{3})\b")
-_OUTPUTS = (".log", ".out", ".err", ".trace", ".txt")  # files that hold what programs printed
-_SURE = 9  # weight of a line that reports an error whatever is around it
+_OUTPUTS = (".log", ".out", ".err", ".trace", ".txt")  # files that hold the output of programs
+_SURE = 9  # weight of a line that reports an error regardless of context
 _ADDRESS = late(r"https?://[^\s<>\"'`)\]}，。；]+")
 
 
 def outcome(asked: CallDetails, told: ResultDetails, limit: int) -> str:
-    """Return what came of a call, on one line of at most so many cells."""
+    """Return the outcome of a call, on one line of at most `limit` cells."""
     known = "\n".join([asked.name, asked.raw, *scalars(dict(asked.arguments))])[:40_000]
     line = _outcome(asked, told, limit, known)
     extra = join_items(told.media, 60) if told.media else ""
@@ -51,11 +51,11 @@ def _outcome(asked: CallDetails, told: ResultDetails, limit: int, known: str) ->
             if told.exit_code
             else ("" if told.media else _nothing(asked, told, limit))
         )
-    short = len(told.text) <= 8 * limit  # else it cannot be shown whole, and need not be looked at for that
+    short = len(told.text) <= 8 * limit  # a longer text cannot be shown whole, so this work is skipped
     whole = " | ".join(one_line(line) for line in told.said) if short else ""
     if whole and width(whole) <= limit and asked.kind not in ("todo", "edit", "write"):
         code = f"exit {told.exit_code}; " if told.exit_code and str(told.exit_code) not in whole else ""
-        return code + whole  # short results say it best themselves
+        return code + whole  # a short result is its own best digest
     if told.is_error and asked.kind != "command":
         return _summarize_failure(told, limit, known)
     return _by_kind(asked, told, limit, known)
@@ -104,7 +104,7 @@ def _summarize_fields(told: ResultDetails, limit: int, known: str) -> str:
 
 
 def _by_shape(told: ResultDetails, limit: int, known: str) -> str:
-    """Return results of tools of which nothing is known: what they look like decides."""
+    """Digest the result of an unknown tool by its shape."""
     if told.value is not None:
         return fields_outcome(told.value, limit, known)
     if told.exit_code or told.is_error:
@@ -131,12 +131,12 @@ def _by_shape(told: ResultDetails, limit: int, known: str) -> str:
 
 
 def _is_output(asked: CallDetails, told: ResultDetails) -> bool:
-    """Return True for a log, and for the output of a program in a file where it reports trouble."""
+    """Return True for a log, and for program output in a file if it reports errors."""
     return told.is_log or (asked.target.lower().endswith(_OUTPUTS) and has_error_line(told, _SURE))
 
 
 def _page(asked: CallDetails, told: ResultDetails, limit: int, known: str) -> str:
-    """Return a page or a list of pages: status, title, addresses, headings."""
+    """Digest a page or a list of pages: status, title, addresses, headings."""
     if told.value is not None:
         return fields_outcome(told.value, limit, known)
     if _is_output(asked, told):

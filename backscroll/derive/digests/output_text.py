@@ -1,7 +1,7 @@
-"""Results as people would see them: without escape codes, progress bars, control characters, and without the middle.
+"""Tool output as plain bounded text: without escape codes, progress bars, control characters, and without the middle.
 
-Owns: turning whatever a tool printed into bounded plain lines, measuring and cutting texts for one line of a prompt. Refuses:
-to understand what they say.
+Owns: turning any tool output into bounded plain lines; measuring and cutting texts for one line of a prompt. Refuses:
+interpreting it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from backscroll.vocab.values.pattern import late
 
-#: Characters that are looked at on either end of a result; what lies between is only counted.
+#: Characters that are read at each end of a result; the rest is only counted.
 SLICE = 12_000
 #: Replaces the middle.
 GAP = "\n…\n"
@@ -31,12 +31,12 @@ _ENCODED = late(r"[A-Za-z0-9+/=_-]{400,}")
 
 
 def width(text: str) -> int:
-    """Return how much room a text takes; a Chinese character counts two, as on a screen and about as in tokens."""
+    """Return the width of a text; a Chinese character counts two, as on a screen and roughly as in tokens."""
     return len(text) + (0 if text.isascii() else len(_WIDE.findall(text)))
 
 
 def middle(text: str) -> tuple[int, int]:
-    """Return where the part of a text that only is counted begins and ends: between lines, where lines are not very long."""
+    """Return where the part of a text that is only counted begins and ends: at line breaks, unless lines are very long."""
     if len(text) <= 2 * SLICE:
         return len(text), len(text)
     first = text.rfind("\n", SLICE - _LONGEST_LINE, SLICE) + 1 or SLICE
@@ -45,7 +45,7 @@ def middle(text: str) -> tuple[int, int]:
 
 
 def cut_huge_text(text: str) -> str:
-    """Return a text of which only both ends are left where it is huge."""
+    """Return only both ends of a huge text; any other text unchanged."""
     if len(text) <= 2 * SLICE:
         return text
     first, last = middle(text)
@@ -53,14 +53,14 @@ def cut_huge_text(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return both ends of a text as a terminal would show them; every line break is a newline."""
+    """Return both ends of a text as a terminal would show them; every line break becomes a newline."""
     if len(text) < 800 and text.isascii() and text.isprintable():
         return text
     text = cut_huge_text(text)
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\x08" in text:
-        for _ in range(8):  # a spinner goes back a few characters, not hundreds
+        for _ in range(8):  # a spinner moves back a few characters, not hundreds
             text, changed = _BACKSPACED.subn("", text)
             if not changed:
                 break
@@ -73,17 +73,17 @@ def plain(text: str) -> str:
     lines = text.split("\n")
     if max(map(len, lines)) <= _LONGEST_LINE:
         return text
-    # No reader needs more, and patterns stay fast.
+    # No reader needs more, and the patterns stay fast.
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
 
 
 def _overwritten(line: str) -> str:
-    """Return what is left of a line that was written over and over: the last state that says anything."""
+    """Return what remains of a line that was overwritten repeatedly: the last state that is not empty."""
     return next((state for state in reversed(line.split("\r")) if state.strip()), "")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines that say something, without the space around them."""
+    """Return the lines that are not empty, stripped."""
     return [line for raw in text.split("\n") if (line := raw.strip())]
 
 
@@ -93,20 +93,20 @@ def one_line(text: str) -> str:
 
 
 def is_binary(text: str) -> bool:
-    """Return True for bytes that were taken for text."""
+    """Return True for binary data decoded as text."""
     head = text[:2000]
     odd = len(_ODD.findall(head))
     return odd > 8 and odd * 12 > len(head)
 
 
 def is_encoded(text: str) -> bool:
-    """Return True if nearly all of a text is base64 or the like, which says nothing to a reader."""
+    """Return True if nearly all of a text is base64 or similar, which tells a reader nothing."""
     head = text[:4000]
     return sum(len(run) for run in _ENCODED.findall(head)) * 10 > len(head) * 8
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the beginning of a text, with an ellipsis where it does not fit."""
+    """Return the beginning of a text, with an ellipsis if it does not fit."""
     if width(text) <= limit:
         return text
     kept = _begin(text, limit - 1)
@@ -115,7 +115,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return both ends of a text, with an ellipsis between: paths and commands differ at the end."""
+    """Return both ends of a text, with an ellipsis between them: paths and commands differ at the end."""
     if width(text) <= limit:
         return text
     tail = _begin(text[::-1], (limit - 1) * 2 // 5)[::-1]

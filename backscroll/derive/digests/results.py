@@ -1,7 +1,7 @@
-"""A result as it is understood: its words without wrapping, how the program ended, whether it is an error.
+"""A parsed result: its text without wrappers, the exit status, whether it is an error.
 
-Owns: the wrappings in which tools send their output (`{"output": …, "metadata": {"exit_code": 1}}`, MCP content lists,
-fences, tags, exit lines) and what is not text at all. Refuses: to judge what matters; the rules by kind do.
+Owns: the wrappers in which tools send their output (`{"output": …, "metadata": {"exit_code": 1}}`, MCP content lists,
+fences, tags, exit lines) and data that is not text at all. Refuses: judging what matters; the rules by kind do.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _TAGGED = late(
 )
 _OUTPUTS = ("output", "stdout", "aggregated_output", "content", "text", "result")
 _EXITS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "code", "退出码")
-_PARSED = 400_000  # characters of JSON that are worth reading whole
+_PARSED = 400_000  # characters up to which JSON is parsed whole
 
 
 @dataclass(frozen=True)
 class ResultDetails:
-    """A result as it is understood. Without slots, because what is looked at twice is worked out once."""
+    """A parsed result. Without slots, because its properties are cached."""
 
     text: str  # plain, bounded
     lines: int = 0  # of the whole result
@@ -38,19 +38,19 @@ class ResultDetails:
     value: Json = None  # the result as JSON, where it is a mapping or a list
     is_error: bool = False
     exit_code: int | None = None
-    media: tuple[str, ...] = ()  # what else came: kinds of images and files
-    unreadable: str = ""  # "binary" or "encoded", where the text says nothing
-    loud: tuple[str, ...] = ()  # lines of the middle that no other rule reads, which may report errors
+    media: tuple[str, ...] = ()  # other content: kinds of images and files
+    unreadable: str = ""  # "binary" or "encoded", if the text is unreadable
+    loud: tuple[str, ...] = ()  # lines of the middle, which no other rule reads, that may report errors
 
     @cached_property
     def said(self) -> list[str]:
-        """The lines that say something, in order."""
+        """The informative lines, in order."""
         noise = any_of("errors", "noise")
         return [line for line in lines_of(self.text) if not noise.search(line)]
 
     @cached_property
     def heard(self) -> list[str]:
-        """The lines among which trouble is looked for, in order: those that say something, and loud ones of the middle."""
+        """The lines that are searched for errors, in order: the informative ones, and error lines of the middle."""
         if not self.loud:
             return self.said
         noise = any_of("errors", "noise")
@@ -60,7 +60,7 @@ class ResultDetails:
 
     @cached_property
     def is_log(self) -> bool:
-        """True where most lines are lines of a log."""
+        """True if most lines are log lines."""
         return is_log(self.said)
 
 
@@ -111,7 +111,7 @@ def _count(text: str) -> int:
 
 
 def _json(text: str) -> Json:
-    """Return the JSON value that a text is, where it is a mapping or a list."""
+    """Return the JSON mapping or list that a text holds, if any."""
     start = text.lstrip()[:1]
     if start not in ("{", "[") or len(text) > _PARSED:
         return None
@@ -120,7 +120,7 @@ def _json(text: str) -> Json:
 
 
 def _unwrap_output(value: Json) -> tuple[str, int | None, bool] | None:
-    """Return the words inside a wrapping, how the program ended, and whether the wrapping says that it failed."""
+    """Return the text inside a wrapper, the exit status, and whether the wrapper reports a failure."""
     if isinstance(value, list):
         return _content_list(cast("list[Json]", value))
     given = cast("Mapping[str, Json]", value)
@@ -136,7 +136,7 @@ def _unwrap_output(value: Json) -> tuple[str, int | None, bool] | None:
     if not held and not isinstance(extra, str):
         return None
     if code is None and not isinstance(extra, str) and len(given) > 2:
-        return None  # a record with a field of that name, not a wrapping
+        return None  # a record with a field of that name, not a wrapper
     words = cast("str", given[held[0]]) if held else ""
     if isinstance(extra, str) and extra.strip():
         words = f"{words}\n{extra}" if words else extra
@@ -144,7 +144,7 @@ def _unwrap_output(value: Json) -> tuple[str, int | None, bool] | None:
 
 
 def _content_list(items: Sequence[Json]) -> tuple[str, int | None, bool] | None:
-    """Return blocks as MCP and the vendors' wires send them."""
+    """Return content blocks as MCP and the vendors' wires send them."""
     if not items or not all(isinstance(item, dict) and "type" in item for item in items):
         return None
     blocks = [cast("Mapping[str, Json]", item) for item in items]
@@ -158,7 +158,7 @@ def _code(given: Mapping[str, Json]) -> int | None:
 
 
 def _exit_code(text: str) -> int | None:
-    """Return how a program ended, where the first or last lines say so."""
+    """Return the exit code, if the first or last lines state it."""
     ends = text if len(text) <= 1200 else f"{text[:400]}\n{text[-800:]}"
     for shape in shapes("errors", "exit"):
         if found := shape.search(ends):
@@ -168,7 +168,7 @@ def _exit_code(text: str) -> int | None:
 
 
 def _says_error(value: Json) -> bool:
-    """Return True for a JSON answer that is itself an error."""
+    """Return True if the JSON answer is itself an error."""
     if not isinstance(value, dict):
         return False
     given = cast("Mapping[str, Json]", value)

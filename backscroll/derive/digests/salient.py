@@ -1,6 +1,6 @@
-"""Strings that mean one thing only: paths, identifiers, ids, addresses, dates, amounts. They are what gets used again.
+"""Identifying strings: paths, identifiers, ids, addresses, dates, amounts. These are what gets used again.
 
-Owns: finding them in any text and choosing those that fit into a line. Refuses: what they mean.
+Owns: finding them in any text and choosing those that fit into a line. Refuses: their meaning.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from backscroll.derive.digests.output_text import join_items, width
 from backscroll.vocab.values.pattern import late
 
-#: Of ASCII letters only, so that names in the middle of a Chinese sentence end where they end.
+#: ASCII letters only, so that names inside a Chinese sentence end where they should.
 _FOUND = late(
     r"""
     (?P<url>https?://[^\s<>"'`)\]}，。；、）】」]{1,200})
@@ -28,7 +28,7 @@ _FOUND = late(
     """,
     re.VERBOSE | re.ASCII,
 )
-#: What may hold such a string: a run of its characters, or a quotation.
+#: Candidates for such a string: a run of its characters, or a quotation.
 _RUN = late(
     r"https?://[^\s<>\"'`)\]}，。；、）】」]{1,200}|[$€£¥￥]?[A-Za-z0-9_@.#~/:+\->,]{3,300}(?:[元年][0-9月日]{0,8}|万元|美元)?"
     r"|“[^“”\n]{2,30}”|「[^「」\n]{2,30}」|《[^《》\n]{2,30}》|`[^`\n]{3,40}`"
@@ -46,9 +46,9 @@ _MOST = 400
 
 
 def specific(text: str, *, without: str = "") -> list[tuple[str, float]]:
-    """Return specific strings with their weights, in order, each once, except those in `without`."""
+    """Return identifying strings with their weights, in order, each once, except those in `without`."""
     seen: dict[str, list[float]] = {}
-    # Text repeats itself, and most of its words are plain: each that may hold something is looked at once.
+    # Text repeats itself, and most of its words are plain: each candidate is examined once.
     for run, times in Counter(_RUN.findall(text)).items():
         if not _SPECIAL.search(run):
             continue
@@ -73,13 +73,13 @@ def _weigh_match(match: re.Match[str]) -> tuple[str, float]:
 
 
 def _is_path_like(path: str) -> bool:
-    """Return True for a path that leads somewhere: `and/or` and `crypto/rand` look like paths too."""
+    """Return True for a real path: `and/or` and `crypto/rand` look like paths too."""
     last = path.rsplit("/", 1)[-1]
     return path[0] in "/.~" or path.count("/") > 1 or "." in last or "_" in path
 
 
 def most_specific(text: str, limit: int, *, without: str = "", head: Iterable[str] = ()) -> str:
-    """Return the most telling strings of a text that fit, in their order."""
+    """Return the most informative strings of a text that fit, in their order."""
     taken: list[str] = list(head)
     ranked = sorted(enumerate(specific(text, without=without)), key=lambda row: (-row[1][1], row[0]))
     room = limit - sum(width(word) + 2 for word in taken)

@@ -1,4 +1,4 @@
-"""Digests of files that were read: how many lines, and the names that it defines or the headings it has.
+"""Digests of files that were read: the number of lines, and the names defined or the headings.
 
 Owns: gutters of line numbers, definitions of the common programming languages, headings of documents. Refuses: JSON, which
 `derive/digests/fields` reads.
@@ -52,7 +52,7 @@ def read_outcome(told: ResultDetails, limit: int, known: str) -> str:
 
 
 def fill_line(head: str, names: list[str], text: str, limit: int, known: str) -> str:
-    """Return a head, names, and in the room that is left the most specific strings of the text."""
+    """Return a head, names, and in the remaining room the most specific strings of the text."""
     room = limit - width(head) - 2
     listed = join_items(names, room) if names else ""
     line = ": ".join(piece for piece in (head, listed) if piece)
@@ -63,7 +63,7 @@ def fill_line(head: str, names: list[str], text: str, limit: int, known: str) ->
         room = limit - width(line) - 2
     if room < 16:
         return line
-    # What a file imports is said by its uses.
+    # The uses of an import show what is imported.
     terms = most_specific(_IMPORT.sub("", text), room, without=f"{known}\n{line}")
     line = f"{line}; {terms}" if terms else line
     room = limit - width(line) - 2
@@ -72,7 +72,7 @@ def fill_line(head: str, names: list[str], text: str, limit: int, known: str) ->
 
 
 def prose(text: str) -> str:
-    """Return the first sentence of a document's running text; nothing where it has none."""
+    """Return the first sentence of a document's running text; empty if it has none."""
     for line in text.split("\n")[:200]:
         said = one_line(line)
         if width(said) > 24 and said[0] not in "#|-*>`<{" and not _CODED.search(said):
@@ -81,14 +81,14 @@ def prose(text: str) -> str:
 
 
 def lead(text: str) -> str:
-    """Return the first line that says something."""
+    """Return the first line that is not empty."""
     lines = [line for line in text.split("\n")[:2000] if line.strip()]
     telling = next((line for line in lines if re.search(r"\w{2}", line)), lines[0] if lines else "")
     return one_line(telling.lstrip("#>*-/ \t") or telling)
 
 
 def without_gutter(text: str) -> tuple[str, int, int]:
-    """Return a text without the line numbers in front, and the first and last of them (0, 0 where there are none)."""
+    """Return a text without the line numbers in front, and the first and last of them (0, 0 if there are none)."""
     found = _GUTTER.findall(text)
     lines = text.count("\n") + 1
     if len(found) < 2 or len(found) * 10 < lines * 7:
@@ -102,7 +102,7 @@ def is_numbered(text: str) -> bool:
 
 
 def definitions(text: str) -> list[str]:
-    """Return the names that a text defines: outer ones first, then those inside, each once."""
+    """Return the names that a text defines: outer ones first, then nested ones, each once."""
     rows: list[tuple[int, str]] = []
     for found in _DEFINED.finditer(text):
         name = found["name"] or found["bound"] or found["method"] or found["constant"]
@@ -124,5 +124,5 @@ def headings(text: str) -> list[str]:
 
 
 def looks_like_code(text: str) -> bool:
-    """Return True if a text defines several things, as program text does."""
+    """Return True if a text defines several things, as source code does."""
     return len(definitions(text[:12_000])) >= 3

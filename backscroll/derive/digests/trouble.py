@@ -1,7 +1,7 @@
-"""The most telling line of an error, and where in the user's own code it occurred.
+"""The most informative line of an error, and where in the user's own code it occurred.
 
-Owns: choosing one line among tracebacks, compiler output, test reports and messages, in English and Chinese. Refuses: to
-decide whether something is an error; `derive/digests/results` does.
+Owns: choosing one line among tracebacks, compiler output, test reports and messages, in English and Chinese. Refuses:
+deciding whether something is an error; `derive/digests/results` does.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from backscroll.derive.digests.results import ResultDetails
 from backscroll.derive.digests.salient import most_specific
 from backscroll.vocab.values.pattern import late
 
-_STRONG = 8  # weight from which a line of any result reports trouble
-_IN_LOGS = 4  # … and one of a log, where lines without trouble say so by their level or are plain
-_SHOUTED = 9  # weight of a line whose level says so
-_WORD = 40  # letters before a cut that may belong to what is cut
+_STRONG = 8  # weight from which a line of any result reports an error
+_IN_LOGS = 4  # … and a line of a log, where harmless lines are plain or state a level
+_SHOUTED = 9  # weight of a line whose level reports an error
+_WORD = 40  # letters before a cut that may belong to a name that was cut
 _TRIMMED = late(
     r"^(?:E\s{2,}|\[?(?:ERROR|error|Error)\]?[\s:]+(?=\S*(?:Error|Exception)\b)|npm (?:ERR!|error) )"
 )
 
 
 def error_line(told: ResultDetails, limit: int) -> str:
-    """Return the line that says most about what went wrong, with the place where it happened where that is known; or nothing."""
+    """Return the line that best says what went wrong, with its location if known; or nothing."""
     lines = told.heard
     found = _best(lines)
     if found is None:
@@ -33,7 +33,7 @@ def error_line(told: ResultDetails, limit: int) -> str:
     index, _ = found
     line = one_line(_TRIMMED.sub("", body(lines[index])))
     if index + 1 < len(lines) and (len(line) < 14 or line.endswith((":", "："))):
-        line = f"{line} {one_line(body(lines[index + 1]))}"  # the message is under its heading
+        line = f"{line} {one_line(body(lines[index + 1]))}"  # the message is below its heading
     where = _place(lines, index)
     room = limit - (width(where) + 5 if where and where not in line else 0)
     line = _fit_line(line, max(24, room))
@@ -45,7 +45,7 @@ def error_line(told: ResultDetails, limit: int) -> str:
 
 
 def _fit_line(line: str, limit: int) -> str:
-    """Return a line that is too long: its beginning, and of what is cut the strings that mean one thing only."""
+    """Shorten a line that is too long: its beginning, and the identifying strings of the rest."""
     if width(line) <= limit:
         return line
     short = cut(line, limit * 3 // 5)
@@ -55,19 +55,19 @@ def _fit_line(line: str, limit: int) -> str:
 
 
 def has_error_line(told: ResultDetails, least: int = _STRONG) -> bool:
-    """Return True if a result that is not an error by itself reports one: a strong line of that kind."""
+    """Return True if a result that is not itself an error reports one: a line of sufficient weight."""
     found = _best(told.heard)
     return found is not None and found[1] >= (_IN_LOGS if told.is_log else least)
 
 
 def _best(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return which line says most about what went wrong, and how much that is."""
+    """Return the line that best says what went wrong, and its weight."""
     words = [body(line) for line in lines]
     levels = [loudness(line) for line in lines]
     best: tuple[int, int] | None = None
     for cue in cues("errors", "error"):
         if best is not None and cue.weight <= best[1]:
-            break  # most telling first
+            break  # heaviest first
         hits = [
             i
             for i, line in enumerate(words)
@@ -88,7 +88,7 @@ def _best(lines: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _place(lines: Sequence[str], index: int) -> str:
-    """Return the nearest place in the user's own code: in the line itself, under it, or above it."""
+    """Return the nearest location in the user's own code: in the line itself, below it, or above it."""
     foreign = any_of("errors", "foreign")
     nearby = [
         index,

@@ -1,4 +1,4 @@
-"""Essentials of a stretch of messages: sentences, what they are about, how much they are worth, what is still open. Pure.
+"""Essentials of a stretch of messages: sentences, their subjects and weights, and what is still open. Pure.
 
 `essentials` folds; `reader`, `tool_calls` and `resolution` find what opens and what settles something; `tuning` has the weights. Summaries are written elsewhere (`derive/summaries`).
 """

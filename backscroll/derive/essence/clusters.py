@@ -1,4 +1,4 @@
-"""Clusters: texts that say nearly the same, found by the words and characters they share.
+"""Clusters: texts that say nearly the same, found by shared words and characters.
 
 Owns the pieces by which texts are compared (stems of words, pairs of Han characters) and the grouping; deterministic, and
 quick because only texts that share a piece are compared. Refuses meaning: vectors are `recall`'s.
@@ -16,8 +16,8 @@ from backscroll.vocab.values.pattern import late
 _PIECE = late(
     r"[a-z0-9_][a-z0-9_'./-]*[a-z0-9_]|[a-z0-9_]|[\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7a3\uf900-\ufaff]+"
 )
-_COMMON = 24  # groups that share a piece too common to distinguish them
-#: Words that say nothing about what a text is about.
+_COMMON = 24  # a piece in more groups than this is too common to distinguish them
+#: Words that say nothing about the subject of a text.
 _SMALL = frozenset(
     "a an the and or but of to in on at for with by from as is are was were be been being it its this that these those i "
     "you he she we they me my your his her our their do does did have has had will would can could should may might must not no "
@@ -31,7 +31,7 @@ _SMALL_ZH = frozenset(
 
 @lru_cache(maxsize=4096)
 def pieces(text: str) -> frozenset[str]:
-    """Return what a text is compared by: beginnings of its words, pairs of its Han characters."""
+    """Return the features by which texts are compared: beginnings of words, pairs of Han characters."""
     out: set[str] = set()
     for found in _PIECE.findall(text.lower()):
         if found[0] >= "\u2e80":
@@ -45,7 +45,7 @@ def pieces(text: str) -> frozenset[str]:
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return how much of the shorter is in the longer, 0 to 1; very different lengths are not the same text."""
+    """Return how much of the shorter text is in the longer, 0 to 1; texts of very different length are not the same."""
     if not one or not other:
         return 0.0
     few, many = (one, other) if len(one) <= len(other) else (other, one)
@@ -54,10 +54,10 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def clusters(texts: Sequence[str], near: float = SAME_TEXT) -> list[list[int]]:
-    """Return groups of indexes, in the order of their first members; each text joins the group whose first member it is most like."""
+    """Return groups of indexes in the order of their first members; a text joins the group whose first member is most similar."""
     groups: list[list[int]] = []
     heads: list[frozenset[str]] = []
-    holders: dict[str, list[int]] = {}  # which groups have a piece
+    holders: dict[str, list[int]] = {}  # the groups that have a piece
     for index, text in enumerate(texts):
         own = pieces(text)
         shared: dict[int, int] = {}

@@ -1,7 +1,7 @@
-"""Cues: what a sentence is about (a decision, a constraint, an error …), by phrases and shapes.
+"""Cues: the subject of a sentence (a decision, a constraint, an error …), by phrases and patterns.
 
-Owns the reading of the cue tables (`cues_en.toml`, `cues_zh.toml`) and the shapes that need no table: paths, ids, addresses,
-numbers, names of code. Both languages are looked for in every text, because people mix them. Refuses weights: those are in
+Owns the reading of the cue tables (`cues_en.toml`, `cues_zh.toml`) and the patterns that need no table: paths, ids, addresses,
+numbers, names in code. Both languages are searched in every text, because people mix them. Refuses weights: those are in
 `derive/essence/importance`.
 """
 
@@ -18,7 +18,7 @@ from backscroll.vocab.part import Json
 from backscroll.vocab.values.pattern import late
 from backscroll.vocab.values.table import read_table
 
-#: Kinds of cues, in the order in which they win where two begin at the same place.
+#: Kinds of cues, in order of precedence where two begin at the same place.
 KINDS = (
     "done", "todo", "constraint", "decision", "success", "error", "finding", "correction", "reason", "preference", "need",
     "contrast",     "filler",
@@ -68,19 +68,19 @@ _BOX = late(r"^\s*+(?:(?:[-*+]|\d++[.)])\s*+)?\[(?P<tick>[ xX✓✔√~/-])\]\s*
 
 
 class CueSentence(NamedTuple):
-    """A sentence with what it is about."""
+    """A sentence with its kinds of cues."""
 
     sentence: Sentence
     cues: frozenset[str]  # kinds of `KINDS`, and question, box, ticked
 
     @property
     def text(self) -> str:
-        """The words, as they were written."""
+        """The words as written."""
         return self.sentence.text
 
 
 class CuePhrases(NamedTuple):
-    """The phrases of one kind that begin alike."""
+    """The phrases of one kind with the same beginning."""
 
     kind: str
     clause: bool  # only where a clause begins
@@ -91,7 +91,7 @@ Alike: TypeAlias = tuple[re.Pattern[str], tuple[CuePhrases, ...]]  # one pattern
 
 
 class Beginnings(dict[str, "Alike | None"]):
-    """A beginning -> the phrases that begin so; compiled when a text first has it: there are hundreds, and a text has few."""
+    """Phrases by their beginnings; compiled when a text first contains one: there are hundreds, and a text has few."""
 
     def __init__(self, spelled: Mapping[str, Mapping[tuple[str, bool], list[str]]], after: str) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Beginnings(dict[str, "Alike | None"]):
     def __missing__(self, key: str) -> Alike | None:
         kinds = self.spelled.get(key)
         if kinds is None:
-            return None  # not remembered: there is no end to what texts begin with
+            return None  # not cached: texts begin in unlimited ways
         each = tuple(
             CuePhrases(kind, clause, re.compile(f"(?:{'|'.join(list_)}){self._after}"))
             for (kind, clause), list_ in kinds.items()
@@ -111,7 +111,7 @@ class Beginnings(dict[str, "Alike | None"]):
 
 
 class CueTable(NamedTuple):
-    """The phrases of one language, found by how they begin: most words of a text begin like none of them."""
+    """The phrases of one language, indexed by their beginnings: most words of a text match none of them."""
 
     start: re.Pattern[str]
     width: int  # how many characters of a beginning are compared
@@ -126,7 +126,7 @@ def table_of(language: str) -> CueTable:
 
 
 def _beginnings(phrase: str, width: int) -> list[str]:
-    """Return the first letters of a phrase; several where it may begin with several words."""
+    """Return the first letters of a phrase; several if it may begin with several words."""
     rest = _BEHIND.sub("", phrase)
     either = _EITHER.match(rest)
     if either is None:
@@ -154,7 +154,7 @@ def _table(name: str, *, spaced: bool) -> CueTable:
 
 
 def lower_aligned(text: str) -> str:
-    """Return lower case, character by character, so that places stay what they are; apostrophes as one."""
+    """Return a text in lower case, character by character, so that offsets stay valid; all apostrophes become one kind."""
     low = text.lower()
     if len(low) != len(text):  # a few letters have lower cases of two characters
         low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -165,7 +165,7 @@ _OPENING = frozenset(".!?;:,，。！？；：、\n\r\t(（\"'“‘*>-—–…
 
 
 def _begins_clause(low: str, at: int, table: CueTable, *, led: bool = False) -> bool:
-    """Return True after punctuation, at the beginning of a line, and after a word that leads in (`please`)."""
+    """Return True after punctuation, at the beginning of a line, and after a lead-in word (`please`)."""
     before = at
     while before and low[before - 1] in " \u3000":
         before -= 1
@@ -180,7 +180,7 @@ def _begins_clause(low: str, at: int, table: CueTable, *, led: bool = False) -> 
 
 
 def hits(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where a cue of which kind begins."""
+    """Yield the position and kind of every cue."""
     low = lower_aligned(text)
     for table in map(table_of, ("en", "zh") if _HAN.search(text) else ("en",)):
         width, phrases = table.width, table.phrases
@@ -195,15 +195,15 @@ def hits(text: str) -> Iterator[tuple[int, str]]:
 
 
 def mark_sentences(text: str) -> tuple[CueSentence, ...]:
-    """Return the sentences of a text, each with what it is about. Code is skipped: its words are not decisions.
+    """Return the sentences of a text, each with its cues. Code is skipped: its words are not decisions.
 
-    Remembered, because several readers ask in turn; of long texts only a few, which would hold megabytes otherwise.
+    Cached, because several readers ask in turn; only a few long texts, which would otherwise hold megabytes.
     """
     return marked_long(text) if len(text) > _LONG else marked_short(text)
 
 
 def let_go() -> None:
-    """Forget what is remembered of texts."""
+    """Clear the caches of texts."""
     marked_short.cache_clear()
     marked_long.cache_clear()
 
@@ -241,19 +241,19 @@ def _shapes(piece: Sentence) -> set[str]:
 
 
 def box_text(text: str) -> str:
-    """Return what follows a check box."""
+    """Return the text after a check box."""
     box = _BOX.match(text)
     return box["what"].strip() if box else text.strip()
 
 
 def paths_in(text: str) -> list[str]:
-    """Return file paths in a text, in order, each once; what only looks like one (`and/or`, dates, fractions) is left out."""
+    """Return the file paths in a text, in order, each once; lookalikes (`and/or`, dates, fractions) are left out."""
     plain = URL.sub(" ", text) if "://" in text else text
     found = (m[0] for m in PATH.finditer(plain)) if ("/" in plain or "." in plain or "\\" in plain) else ()
     return list(dict.fromkeys(p for p in found if not _NO_PATH.fullmatch(p) and _LETTERS.search(p)))
 
 
 def ids_in(text: str) -> list[str]:
-    """Return ids in a text (tickets, hashes, orders, addresses of mail, long numbers), in order, each once."""
+    """Return the ids in a text (tickets, hashes, orders, email addresses, long numbers), in order, each once."""
     plain = URL.sub(" ", text) if "://" in text else text
     return list(dict.fromkeys(m[0] for m in ID.finditer(plain)))

@@ -1,9 +1,9 @@
-"""Essentials: what must survive every level of compression, and when it is settled.
+"""Essentials: what every level of compression must keep, and when it is settled.
 
 An essential is open until something later settles it: a to-do until it is ticked, an error until the same thing succeeds, a
 question until it is answered. What one message says about this is local (`derive/essence/reader`); this module owns the nouns
-and the fold: findings of spans are joined in order, so an edit re-derives one span and the joins above it. What is carried on
-is bounded, and what falls over the edge is counted, never silently gone.
+and the fold: findings of spans are joined in order, so an edit re-derives one span and the joins above it. What is carried
+on is bounded, and what does not fit is counted, never silently dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class EssentialKind(StrEnum):
     ID = "id"
 
 
-#: How many open essentials of a kind a span carries on; beyond that the least weighty are only counted.
+#: How many open essentials of a kind a span carries on; beyond that the lightest are only counted.
 CARRIED: Mapping[EssentialKind, int] = {
     EssentialKind.TODO: 40,
     EssentialKind.ERROR: 24,
@@ -48,27 +48,27 @@ CARRIED: Mapping[EssentialKind, int] = {
     EssentialKind.PATH: 80,
     EssentialKind.ID: 80,
 }
-#: Characters of a path or an id; a longer run of its letters is data (base64 has slashes, too).
+#: Maximum characters of a path or an id; anything longer is data (base64 has slashes, too).
 LONGEST_NAME = 320
-_SETTLED = 240  # closes that a span carries on; one that is lost leaves something open too long, which is the safe side
+_SETTLED = 240  # closes that a span carries on; losing one leaves something open too long, which is safe
 
 
 @dataclass(frozen=True, slots=True)
 class Essential:
-    """One thing that must survive, in the words it was said in."""
+    """One thing that must be kept, in its original words."""
 
     kind: EssentialKind
     text: str
-    source: Ref  # the revision that says it
+    source: Ref  # the revision that states it
     message: Ref
     group: str  # what settles it: `todo/list`, `error/tool` …
-    name: str  # which one of its group it is; the same name again is the same thing
-    weight: float = 1.0  # which one goes first where not all can stay
+    name: str  # identifies it in its group; the same name again is the same thing
+    weight: float = 1.0  # decides which ones stay if not all can
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Something was settled: one of a group by name, or (empty name) the whole group."""
+    """Something was settled: one item of a group by name, or (empty name) the whole group."""
 
     group: str  # `todo`: the name is a clause about something done; `todo/near`, `error/near`: see `derive/essence/resolution`
     name: str = ""
@@ -83,33 +83,33 @@ def _none() -> Mapping[EssentialKind, int]:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings of a span: what it leaves open, what it settles, and how much it could not carry."""
+    """The findings of a span: what it leaves open, what it settles, and how much was dropped."""
 
     open: tuple[Essential, ...] = ()
     closes: tuple[Close, ...] = ()
     more: Mapping[EssentialKind, int] = field(default_factory=_none)
 
 
-#: Errors that people speak of; those of tools are settled by the same call.
+#: Errors that people report; those of tools are settled by the same call.
 _TOLD = ("error/said", "error/told")
 
 
 class _OpenEssentials:
     """The open essentials so far, in order, and how many did not fit.
 
-    Of a kind at most twice what is carried on is held at a time: what a close is compared with does not grow with the text.
+    At most twice what is carried on is held of each kind, so that comparing closes does not grow with the text.
     """
 
     def __init__(self) -> None:
         self.open: dict[tuple[str, str], Essential] = {}
         self.groups: dict[str, dict[str, None]] = {}
         self.counts: dict[EssentialKind, int] = {}
-        self.matters: dict[tuple[str, str], TodoMatter] = {}  # of to-dos that words may settle
+        self.matters: dict[tuple[str, str], TodoMatter] = {}  # to-dos that words may settle
         self.closes: dict[tuple[str, str], Close] = {}
         self.more: dict[EssentialKind, int] = {}
 
     def add(self, new: Essential) -> None:
-        """Open something; said again, it moves to the end, as heavy as it ever was."""
+        """Open an essential; a repeated one moves to the end and keeps its greatest weight."""
         key = (new.group, new.name)
         old = self.drop(key)
         if old is not None and old.weight > new.weight:
@@ -123,7 +123,7 @@ class _OpenEssentials:
             self.prune(new.kind)
 
     def drop(self, key: tuple[str, str]) -> Essential | None:
-        """Take something out; None where it is not held."""
+        """Remove an essential; return None if it is not held."""
         old = self.open.pop(key, None)
         if old is not None:
             del self.groups[key[0]][key[1]]
@@ -132,7 +132,7 @@ class _OpenEssentials:
         return old
 
     def prune(self, kind: EssentialKind) -> None:
-        """Keep as many of a kind as are carried on, the weightiest and among equals the newest; count the others."""
+        """Keep as many of a kind as are carried on, the heaviest and among equals the newest; count the others."""
         found = [(place, key) for place, (key, e) in enumerate(self.open.items()) if e.kind is kind]
         ranked = sorted(found, key=lambda row: (-self.open[row[1]].weight, -row[0]))
         for _, key in ranked[CARRIED[kind] :]:
@@ -140,10 +140,10 @@ class _OpenEssentials:
             self.more[kind] = self.more.get(kind, 0) + 1
 
     def settle(self, close: Close) -> None:
-        """Settle an essential."""
+        """Settle the essentials that a close refers to."""
         self.closes.pop((close.group, close.name), None)
         self.closes[close.group, close.name] = close
-        if close.group == "todo":  # a sentence says that something is done: which to-do was that?
+        if close.group == "todo":  # a sentence says that something is done: find that to-do
             for key in [key for key, todo in self.matters.items() if covers(close.name, todo)]:
                 self.drop(key)
         elif close.group in ("todo/near", "error/near"):
@@ -156,7 +156,7 @@ class _OpenEssentials:
                 self.drop((close.group, name))
 
     def near(self, close: Close) -> Iterator[tuple[str, str]]:
-        """Yield what words that do not name it settle: of to-dos those of the newest message that has one, and errors that they are about."""
+        """Yield what is settled without being named: to-dos of the newest message that has any, and errors on the same subject."""
         near = near_close(close.name)
         todos = close.group == "todo/near"
         keys = self.matters if todos else [(g, n) for g in _TOLD for n in self.groups.get(g, ())]
@@ -168,7 +168,7 @@ class _OpenEssentials:
         return (k for k in found if settles_error(near, self.open[k].text))
 
     def findings(self) -> Findings:
-        """Return what is carried on."""
+        """Return the findings to carry on."""
         for kind, count in list(self.counts.items()):
             if count > CARRIED[kind]:
                 self.prune(kind)
@@ -178,7 +178,7 @@ class _OpenEssentials:
 
 
 def fold(marks: Iterable[Mark]) -> Findings:
-    """Return the findings of what a stretch of messages says, in order."""
+    """Fold the findings of a stretch of messages, in order."""
     held = _OpenEssentials()
     for mark in marks:
         if isinstance(mark, Close):
@@ -189,7 +189,7 @@ def fold(marks: Iterable[Mark]) -> Findings:
 
 
 def join(spans: Sequence[Findings]) -> Findings:
-    """Return the findings of several spans, one after the other."""
+    """Join the findings of several consecutive spans."""
     held = _OpenEssentials()
     for span in spans:
         for close in span.closes:
@@ -202,7 +202,7 @@ def join(spans: Sequence[Findings]) -> Findings:
 
 
 def to_json(findings: Findings, packed: Callable[[Ref], Json]) -> dict[str, Json]:
-    """Return the stored shape; short, because there are many. `packed` encodes the name of a revision or a message."""
+    """Return the stored form; short, because there are many. `packed` encodes the name of a revision or a message."""
     return {
         "open": [
             [
@@ -222,7 +222,7 @@ def to_json(findings: Findings, packed: Callable[[Ref], Json]) -> dict[str, Json
 
 
 def from_json(data: Mapping[str, Json], unpacked: Callable[[Json], Ref]) -> Findings:
-    """Return what `to_json` wrote."""
+    """Read what `to_json` wrote."""
     rows = cast("list[list[Json]]", data["open"])
     return Findings(
         tuple(

@@ -2,7 +2,7 @@
 
 Owns the weighing of signs (role, decisions, constraints, errors, identifiers and numbers, questions and their answers, pins);
 the numbers are in `importance.toml`. What depends on later turns (references) or on age (recency) is passed in, and frozen by
-the caller. Learned weights multiply what a feature of the message calls for.
+the caller. Learned weights multiply the weight of a message's features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDE = 100_000
 
 
 class ImportanceScore(NamedTuple):
-    """A number, and what it is the sum of."""
+    """A score and its components."""
 
     value: float
     reasons: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ def weigh_sentence(
     last: bool = False,
     answers: bool = False,
 ) -> ImportanceScore:
-    """Return what a sentence is worth, with reasons; `answers`: it follows a question."""
+    """Return the score of a sentence with reasons; `answers`: it follows a question."""
     table = _weights()
     cue, sign = table["cue"], table["sign"]
     total = table["role"].get(role, 0.5)
@@ -83,7 +83,7 @@ def _signs(piece: CueSentence, *, first: bool, last: bool, answers: bool) -> lis
 
 
 def score_sentence(text: str, *, role: str = "assistant") -> float:
-    """Return what a sentence is worth, by itself."""
+    """Return the score of a sentence by itself."""
     scores = [weigh_sentence(piece, role=role).value for piece in mark_sentences(text[:_WIDE])]
     return max(scores, default=0.0)
 
@@ -96,7 +96,7 @@ def weigh_message(
     recency: float = 0.0,
     weights: Mapping[str, float] | None = None,
 ) -> ImportanceScore:
-    """Return what a message is worth, with reasons.
+    """Return the score of a message with reasons.
 
     `digests` are those of its calls or results; `referenced` counts later mentions of it; `recency` goes from 0 (old) to
     1 (newest); `weights` are learned factors by feature (`derive/essence/learning`).

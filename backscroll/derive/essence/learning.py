@@ -1,7 +1,7 @@
-"""Learned weights: what was asked for again after it was condensed counts for more the next time, and so do messages like it.
+"""Learned weights: messages that were requested again after being condensed, and similar ones, count for more next time.
 
-Owns the features by which messages are alike and the arithmetic from lessons to weights: bounded on both sides, fading as
-newer lessons come, the same for the same lessons. `derive/essence/importance` multiplies by these weights. Refuses the log of
+Owns the features by which messages are compared and the arithmetic from lessons to weights: bounded on both sides, fading as
+newer lessons arrive, deterministic. `derive/essence/importance` multiplies by these weights. Refuses the log of
 lessons (`engine/inputs/lessons` keeps it).
 """
 
@@ -22,7 +22,7 @@ _TOLD = ("error", "constraint", "decision", "todo", "question", "finding", "pref
 
 
 def features_of(message: Message) -> tuple[str, ...]:
-    """Return what a message is like: who says it, which kind of tool, which kind of content."""
+    """Return the features of a message: its role, kinds of tools, kinds of content."""
     out = [f"role:{message.role}"]
     text = message.text[:_WIDE]
     for part in message.parts:
@@ -52,7 +52,7 @@ def features_of(message: Message) -> tuple[str, ...]:
 
 
 def weights(lessons: Sequence[Lesson]) -> dict[str, float]:
-    """Return factors by feature, from lessons newest first; what was never learned is missing and counts as 1."""
+    """Return factors by feature, from lessons newest first; a feature without lessons is missing and counts as 1."""
     pulls: dict[str, float] = {}
     for age, lesson in enumerate(lessons):
         amount = max(-1.0, min(1.0, lesson.amount))
@@ -61,13 +61,13 @@ def weights(lessons: Sequence[Lesson]) -> dict[str, float]:
 
 
 def _squash_pull(pull: float) -> float:
-    """Turn any pull into a factor between the bounds; no pull gives 1."""
+    """Map any pull to a factor within the bounds; no pull gives 1."""
     if pull >= 0:
         return 1 + (HIGHEST - 1) * (1 - exp(-pull))
     return 1 - (1 - LOWEST) * (1 - exp(pull))
 
 
 def factor(features: Iterable[str], learned: Mapping[str, float]) -> float:
-    """Return what the learned weights make of a message with these features: the mean of those that are known."""
+    """Return the factor of a message with these features: the mean of the known ones."""
     known = [learned[f] for f in features if f in learned]
     return max(LOWEST, min(HIGHEST, sum(known) / len(known))) if known else 1.0

@@ -65,8 +65,8 @@ from backscroll.vocab.message import Content, Message, Role
 from backscroll.vocab.part import Text, ToolCall
 from backscroll.vocab.values.pattern import late
 
-_NAME = 240  # characters of a sentence about something done that are kept to recognise it
-_BARE = 40  # characters of a heading that says nothing without what follows
+_NAME = 240  # characters of a completion sentence that are kept to recognise it
+_BARE = 40  # characters of a heading that needs the following text
 _STRONG = late(r"decid|decision|chose|opted|agreed|settled|决定|采用|改用|敲定|选用|商定")
 _FIRM = late(r"\b(?:i|we)(?:'ve| have)? decided\b|(?:我们?|咱们?)(?:已经)?决定")
 _HARD = late(r"must|never|forbidden|not allowed|under no circumstances|必须|禁止|不得|严禁|务必")
@@ -76,22 +76,22 @@ _LOUD = late(
     r"[^\n]{0,80}?(?:\b[\w.]*(?:Error|Exception)(?:[:：]| [A-Z])|\b(?:error|fatal|panic)(?:\[\w+\])?[:：]|(?:错误|异常)[:：])[^\n]{0,240}$",
     re.MULTILINE,
 )
-_READ = 1024  # messages of which it is remembered what their words say
+_READ = 1024  # messages whose findings are cached
 
 
 def findings(messages: Sequence[Message], digests: Sequence[Digest] | None = None) -> Findings:
-    """Return what these messages leave open and settle; a reply must be with the results of its calls."""
+    """Return what these messages leave open and settle; a reply must come with the results of its calls."""
     done = digests_of(messages) if digests is None else digests
     return fold(marks(messages, done))
 
 
 def essentials(messages: Sequence[Message]) -> tuple[Essential, ...]:
-    """Return what is open at the end of these messages and must survive."""
+    """Return the essentials that are open at the end of these messages."""
     return findings(messages).open
 
 
 def marks(messages: Sequence[Message], digests: Sequence[Digest]) -> Iterator[Mark]:
-    """Yield what the messages say, in order."""
+    """Yield what the messages open and settle, in order."""
     ended: dict[Ref, list[Digest]] = {}
     for digest in digests:
         if digest.result is not None:
@@ -108,17 +108,17 @@ def marks(messages: Sequence[Message], digests: Sequence[Digest]) -> Iterator[Ma
 
 @lru_cache(maxsize=_READ)
 def _marks_of(name: Ref, revision: Ref, role: Role, text: str) -> tuple[Mark, ...]:
-    """Return what the words of one message say. Remembered: gists, and every compaction as long as it is in the window, ask for it."""
+    """Return what one message opens and settles. Cached: gists need it, and every compaction while it is in the window."""
     return tuple(_words(Message(name, role, revision, Content((Text(text),)), "")))
 
 
 def let_go() -> None:
-    """Forget what is remembered of words."""
+    """Clear the cache of messages."""
     _marks_of.cache_clear()
 
 
 class _SentencePlace(NamedTuple):
-    """A sentence where it is: its message, all words of it, all sentences, and which one it is."""
+    """A sentence in context: its message, the text, all sentences, and its number."""
 
     message: Message
     text: str
@@ -132,7 +132,7 @@ class _SentencePlace(NamedTuple):
 
     @property
     def following(self) -> CueSentence | None:
-        """The one after it."""
+        """The next sentence."""
         return self.pieces[self.at + 1] if self.at + 1 < len(self.pieces) else None
 
 
@@ -147,7 +147,7 @@ def _words(message: Message) -> Iterator[Mark]:
     yield Close("question/assistant" if user else "question/user")
     pieces_ = mark_sentences(text)
     if not user and any("todo" in p.cues and p.sentence.shape != "code" for p in pieces_):
-        yield Close("todo/next")  # a reply that says what comes next replaces what the last one said
+        yield Close("todo/next")  # the next steps of a reply replace those of the last one
     well = claimed_well([p.text for p in pieces_ if p.sentence.shape in ("prose", "item")])
     if well:
         yield Close("error/near", str(NearClose(message.id.seq, "", well)))
@@ -159,7 +159,7 @@ def _words(message: Message) -> Iterator[Mark]:
         yield from _sentence(_SentencePlace(message, text, pieces_, index), user=user)
     if user:
         paths = paths_in(text)
-        # A few paths are what the user speaks of; many are a listing that was pasted.
+        # A few paths are the user's subject; many are a pasted listing.
         yield from _read_names(
             message,
             paths,
@@ -223,7 +223,7 @@ def _box(message: Message, piece: CueSentence) -> Iterator[Mark]:
 
 
 def _read_closes(message: Message, piece: CueSentence, *, user: bool) -> Iterator[Mark]:
-    """Yield what a sentence says is over; what it asks, it does not say."""
+    """Yield what a sentence says is done; a question states nothing."""
     cues = piece.cues
     told = piece.text if "question" not in cues else _before_last(piece.text)
     for clause in done_clauses(told):
@@ -245,7 +245,7 @@ def _before_last(question: str) -> str:
 
 
 def _with_items(place: _SentencePlace) -> str:
-    """Return a sentence that announces a list is nothing without it."""
+    """Return a sentence that announces a list together with its items."""
     piece, following = place.piece, place.following
     if (
         not piece.text.rstrip("* ").endswith((":", "："))
@@ -288,7 +288,7 @@ def _trouble(message: Message, piece: CueSentence, *, user: bool) -> Iterator[Ma
 
 
 def _read_pasted_error(message: Message, fence: Sentence) -> Iterator[Mark]:
-    """Yield an error in a block that a user pasted: its last loud line."""
+    """Yield the error in a block that a user pasted: its last error line."""
     loud = [m[0].strip() for m in _LOUD.finditer(fence.text[-8000:])]
     if loud:
         yield make_essential(EssentialKind.ERROR, loud[-1], message, "error/said", PASTED_ERROR_WEIGHT)

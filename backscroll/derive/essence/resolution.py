@@ -1,8 +1,8 @@
-"""When words settle something: clauses that say it was done or is well again, and whether that is about a given to-do or error.
+"""Statements that settle something: clauses that say it is done or works again, and whether they concern a given to-do or error.
 
 Owns the reading of `settling.toml`, clauses, the verb of a to-do and the comparison. A close names its own message by number:
-what is only said near by ("written, and committed") settles what was asked for a few messages before, never something older.
-Refuses to hold what is open: `derive/essence/essentials` does.
+a nearby statement that names nothing ("written, and committed") settles a request a few messages before, never an older one.
+Refuses the list of what is open: `derive/essence/essentials` keeps it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from backscroll.derive.essence.tuning import COVERED, COVERED_WITH_VERB, ERROR_S
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.table import read_table
 
-_NAME = 240  # characters of a clause that are kept to recognise what it is about
+_NAME = 240  # characters of a clause that are kept to recognise its subject
 
 _CLAUSE = re.compile(
     r"[,;:，；：。！!？?\n—–()（）]+|(?<=\w)\.(?=\s|$)|\b(?:and|but|while)\b|但是|不过|而且|并且"
 )
 _HAN = re.compile(r"[\u2e80-\u9fff]")
 _WORD = re.compile(r"[a-z][a-z'-]*")
-#: Words that say that something is to be done, and nothing about what.
+#: Words that say that something is to be done, but not what.
 ANNOUNCED = re.compile(
     r"(?i)\b(?:todo|to-do|still|needs?|ha(?:ve|s)|next|steps?|remain(?:ing)?|don'?t|forget|remember|left|later|up)\b"
     r"|还需要?|还要|还没|下一步|接下来|需要|别忘了|不要忘[记了]|记得|待办|尚未|后续|剩下"
@@ -39,18 +39,18 @@ _ANY_VERB_ZH = frozenset({"搞定", "完成", "弄", "做", "处理", "办", "�
 
 
 class NearClose(NamedTuple):
-    """What a message says is over without naming it, as it is in the name of a close."""
+    """What a message says is done without naming it, as encoded in the name of a close."""
 
     seq: int  # of the message
-    verb: str  # what was done; empty: whatever was asked for
-    text: str  # what the words around it are about
+    verb: str  # what was done; empty: whatever was requested
+    text: str  # the subject of the surrounding words
 
     def __str__(self) -> str:
         return f"{self.seq}|{self.verb}|{self.text}"
 
 
 def near_close(name: str) -> NearClose:
-    """Return what `str` made of one."""
+    """Parse what `str` made of a near close."""
     seq, verb, text = name.split("|", 2)
     return NearClose(int(seq), verb, text)
 
@@ -70,12 +70,12 @@ def _fits(section: str, text: str) -> bool:
 
 
 def normalize_case(text: str) -> str:
-    """Normalize case as in the table."""
+    """Normalize case as the table does."""
     return text.lower().replace("’", "'").strip()
 
 
 def is_courtesy(question: str) -> bool:
-    """Return True for a question that closes a reply and waits for nothing: "Anything else?"."""
+    """Return True for a closing question that expects no answer: "Anything else?"."""
     last = normalize_case(question)
     if _fits("courtesy", last):
         return True
@@ -84,7 +84,7 @@ def is_courtesy(question: str) -> bool:
 
 
 def clauses_of(sentence: str) -> Iterator[str]:
-    """Yield the clauses of a sentence, as they are compared."""
+    """Yield the clauses of a sentence, normalized for comparison."""
     for clause in _CLAUSE.split(normalize_case(sentence)):
         said = clause.strip(" \t\"'“”*_`-.")
         if said:
@@ -92,14 +92,14 @@ def clauses_of(sentence: str) -> Iterator[str]:
 
 
 def done_clauses(sentence: str) -> Iterator[str]:
-    """Yield clauses that say that something was done."""
+    """Yield clauses that say that something is done."""
     for clause in clauses_of(sentence):
         if _fits("done", clause) and not _fits("undone", clause) and not _fits("acknowledged", clause):
             yield clause[:_NAME]
 
 
 def bare_verb(clause: str) -> str | None:
-    """Return the verb of a clause that does not say what was done ("sent", "写好了"); empty for "done"; None where it says it."""
+    """Return the verb of a clause without an object ("sent", "写好了"); empty for "done"; None if it names its object."""
     if _HAN.search(clause):
         found = _DONE_ZH.fullmatch(clause)
         if found is None:
@@ -115,7 +115,7 @@ def bare_verb(clause: str) -> str | None:
 
 @cache
 def pronouns() -> frozenset[str]:
-    """Return words that refer back to what was named, and those that may surround them."""
+    """Return pronouns that refer back to what was named, and the words that may surround them."""
     return frozenset(
         "i we it that this them they those these all both everything have has had 've been is are was were now already just too as well "
         "myself yesterday today morning and then for you here".split()
@@ -147,7 +147,7 @@ class TodoMatter(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def todo_matter(text: str) -> TodoMatter:
-    """Return what a to-do is about: without the words that make it one, and without when it is to be done."""
+    """Return the subject of a to-do, without the words that mark it as one and without its time."""
     low = normalize_case(text)
     plain = _shapes("around").sub(" ", ANNOUNCED.sub(" ", low))
     words = [w for w in _WORD.findall(plain) if w not in _SMALL_VERBS]
@@ -157,13 +157,13 @@ def todo_matter(text: str) -> TodoMatter:
 
 @lru_cache(maxsize=4096)
 def matter(text: str) -> frozenset[str]:
-    """Return what a text is about: stems of its words, pairs of its Han characters."""
+    """Return the subject of a text: stems of its words, pairs of its Han characters."""
     found = pieces(ANNOUNCED.sub(" ", normalize_case(text)))
     return frozenset(_stem(p) if p.isascii() and p.isalpha() else p for p in found)
 
 
 def covers(clause: str, todo: TodoMatter) -> bool:
-    """Return True if a clause about something done is about a to-do."""
+    """Return True if a clause about something done concerns a to-do."""
     done, wanted = matter(clause), todo.wanted
     if not wanted:
         return False
@@ -189,7 +189,7 @@ def _same_verb(clause: str, todo: TodoMatter) -> bool:
 
 
 def settles_todo(near: NearClose, todo: TodoMatter) -> bool:
-    """Return True if something that was done without being named is a to-do near by."""
+    """Return True if a completion that names nothing settles a nearby to-do."""
     if not near.verb:
         return not todo.deferred
     if _HAN.search(near.verb):
@@ -198,7 +198,7 @@ def settles_todo(near: NearClose, todo: TodoMatter) -> bool:
 
 
 def claimed_well(sentences: list[str]) -> str:
-    """Return what a message says is well again, in its own words; empty where it says nothing of the kind, or is not sure."""
+    """Return what a message says works again, in its own words; empty if it says nothing of the kind, or is unsure."""
     told: list[str] = []
     before = ""
     for sentence in sentences:
@@ -212,7 +212,7 @@ def claimed_well(sentences: list[str]) -> str:
 
 
 def settles_error(near: NearClose, error: str) -> bool:
-    """Return True if words that all is well are about an error near by, or about nothing else."""
+    """Return True if a statement that all is well concerns a nearby error, or nothing else."""
     said, wrong = matter(near.text), matter(error)
     if wrong and len(said & wrong) >= ERROR_SHARE * len(wrong) and said & wrong:
         return True

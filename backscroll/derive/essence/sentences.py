@@ -1,7 +1,7 @@
-"""Sentences: where a text may be cut without breaking what it says, in English, Chinese and mixtures of both.
+"""Sentences: where a text can be cut without breaking its meaning, in English, Chinese and mixtures of both.
 
 Owns the cutting: prose into sentences, lists into items, tables into rows, code fences whole. Nothing is lost: what lies
-between two pieces is white space. Refuses judgement; `derive/essence/importance` judges.
+between two pieces is white space. Refuses scoring; `derive/essence/importance` does that.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from backscroll.vocab.values.table import read_table
 
 Shape: TypeAlias = Literal["prose", "item", "heading", "row", "code"]
 
-LONGEST = 1200  # characters; a longer sentence is cut where it breathes
-LONGEST_CODE = 8_000  # characters of a block of code; a longer one is cut between lines
-_SHORT = 24  # characters before the stop behind the number of an item
-_LONG_LINE = 48  # a line at least this long may be one that an editor wrapped
+LONGEST = 1200  # characters; a longer sentence is cut at its pauses
+LONGEST_CODE = 8_000  # characters of a code block; a longer one is cut between lines
+_SHORT = 24  # maximum characters of an item number
+_LONG_LINE = 48  # a line at least this long may have been wrapped by an editor
 
 _FENCE = late(r"[ \t]*(`{3,}|~{3,})")
 _ITEM = late(
@@ -26,7 +26,7 @@ _ITEM = late(
 _SPACED_ITEM = late(r"[ \t]*(?:[-*+•·▪◦]|\d{1,3}[.)])[ \t\u3000]")
 _HEADING = late(r"[ \t]*(?:#{1,6}[ \t]|【[^】\n]{1,40}】[ \t]*$)")
 _ROW = late(r"[ \t]*\|")
-#: Lines of programs and logs that are in a text without a fence.
+#: Lines of programs and logs that appear without a fence.
 _CODE = late(
     r"[ \t]*+(?:\d{1,6}[ \t]*[:|→][ \t]{2,}\S|\d{1,6}→|at [\w.$<>]+[ (]|File \"[^\"\n]+\", line \d|(?:import|from) [\w.]+(?: import .*)?;?\s*$"
     r"|(?:public|private|protected|static|def|class|return|raise|except|throw|const|let|var|func|fn|elif|catch|finally|try)\b[^.。\n]*[{}:;()=]\s*$"
@@ -35,7 +35,7 @@ _CODE = late(
 _END = late(
     r"(?P<wide>[。！？｡]+[\"'”’」』）)\]】》]*|…{2,}[\"'”’」』）)]*)"
     r"|(?P<mark>[!?]+[\"'”’)\]]*)"
-    r"|(?P<stop>(?<!\.)\.++[\"'”’)\]]*+)(?=\s|$)"  # a run of stops is looked at once, not from every stop of it
+    r"|(?P<stop>(?<!\.)\.++[\"'”’)\]]*+)(?=\s|$)"  # a run of stops is examined once, not from each stop
     r"|(?P<line>\n)"
 )
 _BREATH = late(r"[,;，；、：:]\s*|\s+")
@@ -74,7 +74,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _blocks(text: str) -> list[tuple[int, int, Shape]]:
-    """Return runs of lines of one shape; prose runs are cut further."""
+    """Return runs of lines of one shape; runs of prose are cut further."""
     out: list[tuple[int, int, Shape]] = []
     at, size = 0, len(text)
     prose: int | None = None  # where a run of plain lines began
@@ -95,7 +95,7 @@ def _blocks(text: str) -> list[tuple[int, int, Shape]]:
                 prose = _close(out, prose, at)
             elif prose is None:
                 if out and out[-1][2] == "item" and out[-1][1] == at and line[:2].isspace():
-                    out[-1] = (out[-1][0], after, "item")  # an indented line goes on with its item
+                    out[-1] = (out[-1][0], after, "item")  # an indented line continues its item
                 else:
                     prose = at
         else:
@@ -167,7 +167,7 @@ def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
         rest += 1
     if rest >= end or text[rest] == "\n":
         return True
-    # The number of an item is not a sentence.
+    # An item number is not a sentence.
     if text[rest].islower() or (dot - begin <= _SHORT and _NUMBERED.fullmatch(text, begin, dot)):
         return False
     word = _LAST_WORD.search(text, max(begin, dot - 24), dot + 1)
@@ -178,7 +178,7 @@ def _stop_ends(text: str, begin: int, dot: int, cut: int, end: int) -> bool:
 
 
 def _line_ends(text: str, begin: int, at: int, end: int) -> bool:
-    """Return a line break ends a sentence unless it looks as if an editor had wrapped the line."""
+    """Return True if a line break ends a sentence: it does, unless an editor seems to have wrapped the line."""
     following = text[at + 1 : min(end, at + 2)]
     return not (
         following.islower()
@@ -188,7 +188,7 @@ def _line_ends(text: str, begin: int, at: int, end: int) -> bool:
 
 
 def _trim_sentence(text: str, start: int, end: int, shape: Shape) -> list[Sentence]:
-    """Return the piece without white space around it; several where it is too long to be one."""
+    """Return the piece stripped of white space; several pieces if it is too long."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

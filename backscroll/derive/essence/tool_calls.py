@@ -1,6 +1,6 @@
 """Essentials of tool calls: files, ids, to-do lists, and errors until the same tool succeeds at the same target.
 
-Owns which command two runs have in common, and how an essential is cut and named.
+Owns what two runs of a command have in common, and how an essential is cut and named.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.values.pattern import late
 
-LONGEST = 320  # characters of an essential; longer sentences are cut in their middle
+LONGEST = 320  # characters of an essential; longer sentences are cut in the middle
 WIDE = 400_000  # characters of one message that are read; the rest of a dump is data
-_QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep"})  # they fail to say no
+_QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgrep"})  # failing means "no"
 _SCRIPTS = frozenset(
     {"python", "python3", "node", "bash", "sh", "ruby", "perl", "java", "uv", "npx", "deno", "bun", "php"}
 )
@@ -68,7 +68,7 @@ def _ids(wanted: CallDetails) -> Iterator[str]:
 
 
 def _list(message: Message, wanted: CallDetails) -> Iterator[Mark]:
-    """Yield a list of to-dos that a tool keeps; the latest one wins."""
+    """Yield a list of to-dos kept by a tool; the latest one wins."""
     items = next((v for v in wanted.arguments.values() if _is_list(v)), None)
     progress = wanted.arguments.get("task_progress")
     if wanted.kind != "todo" and items is None and not isinstance(progress, str):
@@ -130,7 +130,7 @@ def read_outcome(digest: Digest, revision: Ref) -> Iterator[Mark]:
 
 
 def _aim(digest: Digest) -> str:
-    """Return what a call was aimed at, so that a later success is recognised as one of the same thing."""
+    """Return the target of a call, so that a later success with the same target is recognised."""
     if digest.kind == "command":
         return command_name(digest.target)
     return digest.target if digest.kind in ("read", "write", "edit", "list", "web") else ""
@@ -141,7 +141,7 @@ def _program(command: str) -> str:
 
 
 def command_name(command: str) -> str:
-    """Return a command without its place, its settings and its options: what two runs of the same thing have in common."""
+    """Return a command without path, settings and options: what two runs of it have in common."""
     last = re.split(r"&&|;|\|\||\n", command.strip())
     parts = [
         p.strip()
@@ -171,14 +171,14 @@ def command_name(command: str) -> str:
 def make_essential(
     kind: EssentialKind, text: str, message: Message, group: str, weight: float, *, name: str = ""
 ) -> Essential:
-    """Return an essential of a message, cut to its limit; its name follows from the text where none is given."""
+    """Return an essential of a message, cut to its limit; its name is derived from the text if none is given."""
     return Essential(
         kind, shorten(text), message.revision, message.id, group, name or name_essential(text), weight
     )
 
 
 def shorten(text: str) -> str:
-    """Return a text cut in its middle to the limit of an essential."""
+    """Cut a text in the middle to the limit of an essential."""
     text = text.strip()
     if len(text) <= LONGEST:
         return text
@@ -186,6 +186,6 @@ def shorten(text: str) -> str:
 
 
 def name_essential(text: str) -> str:
-    """Return which to-do (constraint, …) it is, in any spelling: a mark of its telling words."""
+    """Return the name of a to-do (constraint, …) regardless of spelling: a hash of its distinctive words."""
     words = " ".join(sorted(pieces(text))) or text.strip()
     return hashlib.blake2s(words.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -1,8 +1,8 @@
-"""Assertions by rules: what a turn says about the world, without a model, in English, Chinese and the speech of coding sessions.
+"""Assertions by rules, without a model: what a turn says about the world, in English, Chinese and coding sessions.
 
 Local: reads one turn and nothing else. Owns the recipe's name and key, putting together what the readers find (`derive/extract/en`,
 `derive/extract/zh`, `derive/extract/code`), the check that every quote is in its message, and the bound on their number. Which
-words count is settled in `derive/extract/speech`: never injected memory, summaries, tool output or system reminders.
+words count is decided in `derive/extract/speech`: never injected memory, summaries, tool output or system reminders.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from backscroll.vocab.message import Message
 
 __all__ = ["MOST", "RECIPE", "extract", "from_body", "rule_key", "to_body"]
 
-#: `version` goes up whenever the same turn would give other assertions.
+#: Raise `version` whenever the same turn would give other assertions.
 RECIPE = Recipe("assertions", 4)
-#: Assertions of one turn that are kept at the most.
+#: Maximum number of assertions of one turn.
 MOST = 60
 _LONGEST = 400  # characters of a name, a value or a quote
 _Name: TypeAlias = tuple[str, ...]
@@ -41,12 +41,12 @@ _WEIGHT = {Claim.END: 1.3, Claim.ALIAS: 1.2, Claim.RELATION: 1.1, Claim.ATTRIBUT
 
 
 def rule_key(messages: Sequence[Message]) -> bytes:
-    """Return the key of what rules find in these messages. Names of revisions are not in it: equal turns share what was found."""
+    """Return the key of what the rules find in these messages. Revision names are not in it: equal turns share the artefact."""
     return RECIPE.key(_input(m) for m in messages if m.role != "system")
 
 
 def earlier_keys(messages: Sequence[Message]) -> tuple[bytes, ...]:
-    """Return the same by earlier versions of the rules, the newest first."""
+    """Return the keys by earlier versions of the rules, newest first."""
     inputs = [_input(m) for m in messages if m.role != "system"]
     return tuple(replace(RECIPE, version=v).key(inputs) for v in range(RECIPE.version - 1, 0, -1))
 
@@ -82,7 +82,7 @@ def extract(messages: Sequence[Message]) -> tuple[Assertion, ...]:
 
 
 def _claim_speakers(told: Sequence[Utterance], authors: set[str]) -> list[Assertion]:
-    """Return the people who sign a message or a line of it: forms of address are resolved by that."""
+    """Assert a person for every author and labelled speaker; forms of address are resolved by these."""
     return [
         Assertion(
             Claim.NODE,
@@ -99,7 +99,7 @@ def _claim_speakers(told: Sequence[Utterance], authors: set[str]) -> list[Assert
 
 
 def _without_echo(found: Sequence[Assertion], told: Sequence[Utterance], programs: Echo) -> list[Assertion]:
-    """Drop what a reply only repeats from a tool's output in other words."""
+    """Drop statements of a reply that only repeat tool output in other words."""
     if not programs:
         return list(found)
     replies = {one.source for one in told if one.role == "assistant"}
@@ -120,9 +120,9 @@ def _without_echo(found: Sequence[Assertion], told: Sequence[Utterance], program
 
 
 def _without_code(found: Sequence[Assertion], code: Sequence[Assertion]) -> list[Assertion]:
-    """Return what the readers of languages found, without names that are code: those are for the reader of code.
+    """Return what the language readers found, without names that are code, which the code reader handles.
 
-    In a turn of work a name of which nothing is said is most likely the name of a tool, a key or a heading.
+    In a coding turn a name of which nothing is said is most likely the name of a tool, a key or a heading.
     """
     typed = {claim.subject for claim in code} | {claim.object for claim in code if claim.object}
     told = {claim.subject for claim in found if claim.kind is not Claim.NODE}
@@ -138,14 +138,14 @@ def _without_code(found: Sequence[Assertion], code: Sequence[Assertion]) -> list
 
 
 def _is_code(name: str, quote: str) -> bool:
-    """Return True for a name that is written as code: in backticks, with humps or underscores, in capitals."""
+    """Return True for a name written as code: in backticks, in camel case, with underscores, in capitals."""
     if _CODED.search(name):
         return True
     return any(name in ticked for ticked in _TICKED.findall(quote)) and name not in _TICKED.sub("", quote)
 
 
 def _standing(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
-    """Return those whose quote is in the message that they name; names and values without white space around them."""
+    """Return the assertions whose quote is in the message they name, with names and values stripped of white space."""
     homes = {m.revision: m for m in messages}
     texts: dict[Ref, tuple[str, str]] = {}
     out: list[Assertion] = []
@@ -177,7 +177,7 @@ def _trim_claim(claim: Assertion) -> Assertion:
 
 
 def in_order(found: Iterable[Assertion], messages: Sequence[Message]) -> list[Assertion]:
-    """Order assertions by message: later text of the turn comes later, whichever reader found it."""
+    """Order assertions by message: text later in the turn comes later, whichever reader found it."""
     claims = list(found)
     named = {claim.source for claim in claims}
     places = {m.revision: (n, flat(m)) for n, m in enumerate(messages) if m.revision in named}
@@ -188,11 +188,11 @@ def in_order(found: Iterable[Assertion], messages: Sequence[Message]) -> list[As
         at = text.find(claim.quote)
         return number, at if at >= 0 else len(text)
 
-    return sorted(claims, key=place)  # stable: what one sentence says stays in its reader's order
+    return sorted(claims, key=place)  # stable: assertions of one sentence keep their reader's order
 
 
 def limit_claims(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertion, ...]:
-    """Return each once, and no more than so many: the most important ones, in the order in which they were said."""
+    """Return each assertion once, at most the allowed number: the most important ones, in text order."""
     once = _once(found)
     if len(once) > most:
         named = {name for c in once if c.kind is not Claim.NODE for name in (c.subject, c.object) if name}
@@ -204,7 +204,7 @@ def limit_claims(found: Sequence[Assertion], most: int = MOST) -> tuple[Assertio
 def _once(found: Sequence[Assertion]) -> list[Assertion]:
     """Drop repetitions, unless something else was said about the same thing in between."""
     out: list[Assertion] = []
-    latest: dict[_Name, int] = {}  # what was last said of a subject, a predicate and an other end: its place
+    latest: dict[_Name, int] = {}  # index of the last assertion with a subject, a predicate and an object
     said: dict[_Name, int] = {}
     for claim in found:
         same = (claim.kind.value, claim.subject, claim.predicate, claim.value, claim.object, _where(claim))
@@ -229,7 +229,7 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
 
 
 def _where(claim: Assertion) -> str:
-    """Return the message, where the speaker matters: forms of address and who uses a name."""
+    """Return the message if the speaker matters: for forms of address and for who uses a name."""
     signed = claim.speaker not in ("", "user", "assistant")
     call = claim.kind is Claim.ALIAS and claim.subject.startswith(PRONOUN)
     return str(claim.source) if call or (signed and claim.kind is Claim.NODE) else ""

@@ -22,9 +22,9 @@ _HAN = late(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _OTHER_CJK = late(r"[\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\uac00-\ud7af]")
 _LATIN = late(r"[A-Za-zÀ-ɏ]+(?:['’][a-z]+)?")
 _OTHER_SCRIPT = late(r"[\u0370-\u1cff]")
-#: Characters that carry the grammar of a Chinese sentence; a Chinese name in an English one has none of them.
+#: Characters that carry the grammar of a Chinese sentence; a Chinese name in an English sentence has none of them.
 _GRAMMAR = late(r"[的了是在我你他她它们不没有就也都吗呢吧和跟与这那把被给让着过很还又要会能，。！？；：]")
-_FEW = 3  # words below which small words are no evidence
+_FEW = 3  # in shorter sentences small words are no evidence
 
 
 @cache
@@ -56,7 +56,7 @@ def tongue_of(sentence: str) -> Tongue:
 
 
 def in_tongue(said: Sequence[Utterance], tongue: Tongue) -> list[Utterance]:
-    """Return what was said in one language, message by message; a line break is where other sentences were."""
+    """Return the text in one language, message by message; a line break replaces sentences in others."""
     out: list[Utterance] = []
     for one in said:
         text = _only(one.text, tongue)
@@ -72,12 +72,12 @@ def _only(text: str, tongue: Tongue) -> str:
     if all(spoken == tongue for _, spoken in pieces):
         return text
     out: list[str] = []
-    last = -1  # where the piece before ended, where that one is kept
+    last = -1  # end of the previous piece, if it is kept
     for piece, spoken in pieces:
         if spoken != tongue:
             last = -1
             continue
-        # What is between two pieces of one language stays as it is, so that a quote over both is still found.
+        # Text between two pieces of one language is unchanged, so that a quote across both is still found.
         out.append(text[last : piece.start] if last >= 0 else "\n" if out else "")
         out.append(piece.text)
         last = piece.end

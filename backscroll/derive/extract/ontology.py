@@ -1,6 +1,6 @@
 """The ontology: types of nodes, attributes and relations, as data (`ontology.toml`).
 
-Owns what folding needs to know about a predicate: whether it has one value at a time, what its inverse is, what it is called
+Owns what folding needs to know about a predicate: whether it has one value at a time, its inverse, its labels
 in English and Chinese. Unknown predicates are allowed: they have many values and no inverse.
 """
 
@@ -20,7 +20,7 @@ class Predicate:
     name: str
     single: bool = False  # one value at a time: the latest wins
     symmetric: bool = False
-    inverse: str = ""  # said of the other end
+    inverse: str = ""  # the predicate seen from the other end
     owner: bool = False  # the object has one such subject at a time: a thing that is given away
     en: str = ""
     zh: str = ""
@@ -28,7 +28,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class NodeType:
-    """A type of node, and what one of it is like unless something else is said."""
+    """A node type and the default attributes of its nodes."""
 
     name: str
     en: str
@@ -71,11 +71,11 @@ def _predicates() -> Mapping[str, Predicate]:
 
 
 def predicate(name: str) -> Predicate:
-    """Return what is known about a predicate; an unknown one has many values and no inverse."""
+    """Return the definition of a predicate; an unknown one has many values and no inverse."""
     known = _predicates().get(name)
     if known is not None:
         return known
-    # one has one favourite food at a time, whatever the noun
+    # people have one favourite food at a time, whatever the noun
     return Predicate(name, single=name.startswith("favourite_"), en=name.replace("_", " "), zh=name)
 
 
@@ -85,7 +85,7 @@ def is_relation(name: str) -> bool:
 
 
 def labels() -> Mapping[str, str]:
-    """Return what people call the known predicates, in English and Chinese (without the place of the other end) → predicate."""
+    """Return the labels of the known predicates, in English and Chinese (without the place of the other end) → predicate."""
     out: dict[str, str] = {}
     for name, known in _predicates().items():
         for label in (name, known.en, known.zh.replace("…", "")):

@@ -2,7 +2,7 @@
 
 Such statements matter in every later conversation and are short, so they are read by a few patterns of their own, in English
 and Chinese, from the words of the user alone. A question, a supposition or a story states nothing. What the other readers
-make of the same words ("health: allergic") gives way. Refuses to guess: a sentence that fits no pattern says nothing here.
+make of the same words ("health: allergic") gives way. Refuses guessing: a sentence that fits no pattern says nothing here.
 Word lists are data (`personal.toml`).
 """
 
@@ -19,14 +19,14 @@ from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import Assertion, Claim
 from backscroll.vocab.values.table import read_table
 
-_LONGEST = 8_000  # characters of a message that are looked through
-_VALUE = 60  # characters of what is named
+_LONGEST = 8_000  # characters of a message that are searched
+_VALUE = 60  # characters of a named item
 _CUES = re.compile(
     r"allerg|intoleran|vegetarian|vegan|(?:\beat\b|\beats\b|\bdrink\b|\bdrinks\b|\bavoid)|kosher|halal|suffer|tarian|teetotal|c(?:o)?eliac|\bketo\b|\bpaleo\b"
     r"|过敏|不耐受|素|清真|[不戒忌](?:能|可以|得)?[吃喝沾碰]|[有得患]|会说|养了",
     re.IGNORECASE,
 )
-#: Where what is named ends.
+#: The end of a named item.
 _END_EN = re.compile(
     r"\s*(?:[,;:.!?()—]|\b(?:so|but|because|since|although|though|which|who|when|while|please|and (?:i|we|my|so|please|then)|or (?:i|we))\b)",
     re.IGNORECASE,
@@ -100,7 +100,7 @@ def _english() -> _Patterns:
 def _chinese() -> _Patterns:
     table = _table()["zh"]
     who = rf"(?P<who>我(?:们)?家?的?(?:{_any(table['kin'])})|我们?)"
-    # Words between "I" and what is said of oneself; no other person may be there.
+    # Words between "I" and the statement; no other person may be among them.
     between = r"[^，。；！？\n我你他她它]{0,10}?"
     what = r"(?P<what>[^，。；！？\n的了呢吧啊]{1,30})"
     rules = (
@@ -129,7 +129,7 @@ def _chinese() -> _Patterns:
 
 
 def read(told: Sequence[Utterance]) -> list[Assertion]:
-    """Return what the users of a turn say about their own needs, in the order in which they say it."""
+    """Return the users' statements about their own needs, in text order."""
     out: list[Assertion] = []
     for said in told:
         if said.role != "user" or not _CUES.search(said.text[:_LONGEST]):
@@ -153,7 +153,7 @@ def _sentence(said: Utterance, text: str) -> Iterator[Assertion]:
 
 
 def _claim(said: Utterance, quote: str, who: str, predicate: str, thing: str) -> Assertion:
-    """Claim something about the speaker, including the needs of relatives."""
+    """Assert something about the speaker, including the needs of relatives."""
     kin = who.casefold() not in ("i", "we", "我", "我们")
     if predicate == "has_pet":
         return Assertion(
@@ -196,14 +196,14 @@ def _about_kin(name: str, predicate: str, thing: str) -> str:
 
 
 def _things_en(text: str) -> list[str]:
-    """Return what is named one after the other, up to where the clause ends."""
+    """Return the listed items, up to the end of the clause."""
     out: list[str] = []
     while text.strip():
         end = _END_EN.search(text)
         head, rest = (text, "") if end is None else (text[: end.start()], text[end.start() :])
         found = [word for word in _LIST_EN.split(head) if _is_thing(word)]
         out += found
-        # A comma may go on with the list: "nuts, eggs and milk".
+        # A comma may continue the list: "nuts, eggs and milk".
         more = re.match(r"\s*,\s*(?P<next>[\w-]+(?:\s[\w-]+)?(?=\s*(?:,|\band\b|\bor\b|[.!]|$))[^\n]*)", rest)
         if (
             not found
@@ -226,7 +226,7 @@ def _things_zh(text: str) -> list[str]:
 
 
 def without_repeats(found: Sequence[Assertion], personal: Sequence[Assertion]) -> list[Assertion]:
-    """Return what the other readers found, without what says less of the same words ("health: allergic")."""
+    """Return what the other readers found, without less precise claims from the same words ("health: allergic")."""
     if not personal:
         return list(found)
     values = {(claim.source, claim.value.casefold()) for claim in personal}

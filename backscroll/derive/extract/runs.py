@@ -1,8 +1,8 @@
 """Long runs without a break, split so that every rule-based reader takes bounded time.
 
-A rule looks from every place of a text to the next break, so what it costs grows with the square of the longest run: minified
-code, a base64 blob or `a.b.a.b…` would take seconds. No person writes a thousand characters without a space or a comma; where a text
-has them a line break is put in, and of a gap of a thousand white spaces little is left. Measured in `bench/hostile`.
+A rule searches from every place of a text to the next break, so its cost grows with the square of the longest run: minified
+code, a base64 blob or `a.b.a.b…` would take seconds. People do not write a thousand characters without a space or a comma; such
+text gets line breaks, and a gap of a thousand white spaces is shortened. Measured in `bench/hostile`.
 Refuses: changing a text that has no such run; what is shown, sent or exported never passes here.
 """
 
@@ -16,7 +16,7 @@ _GAP = late(rf"\s{{{LONGEST_RUN},}}+")
 
 
 def break_long_runs(text: str) -> str:
-    """Return the text with a line break after every so many characters without one; the same object where it has no such run."""
+    """Return the text with a line break after every so many unbroken characters; the same object if it has no such run."""
     if len(text) < LONGEST_RUN:
         return text
     made = _GAP.sub("\n\n", text)

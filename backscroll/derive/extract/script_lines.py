@@ -1,7 +1,7 @@
-"""Lines of a message that are written as in a play ("Vera: I live in Boston."): each is said by who is named before it.
+"""Messages written as in a play ("Vera: I live in Boston."): each line is attributed to the speaker named before it.
 
 Owns which labels are names of speakers: two lines of a message have them, they are not ordinary words ("Note:", "时间："), and
-what follows is speech (it has an "I", a "you", a question). Refuses to read what is said.
+what follows is speech (it has an "I", a "you", a question). Refuses reading the speech.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FEWEST = 2  # lines
 
 
 def lines_apart(said: Sequence[Utterance]) -> list[Utterance]:
-    """Return messages, those without an author cut into lines where they are written as in a play."""
+    """Return messages, splitting those without an author that are written as in a play."""
     out: list[Utterance] = []
     for one in said:
         cuts = [] if one.speaker else _labels(one.text)
@@ -39,7 +39,7 @@ def _labels(text: str) -> list[re.Match[str]]:
 
 
 def _is_word(label: str) -> bool:
-    """Return True for what is an ordinary word before a colon."""
+    """Return True for an ordinary word before a colon."""
     if label.isascii():
         # start-up: only a message with labels needs the words of its language
         from backscroll.derive.extract.en.grammar.words import common, words

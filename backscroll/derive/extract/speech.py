@@ -1,7 +1,7 @@
 """Speech in a turn: the words of people and models, without text that programs injected.
 
-Owns the promise that nothing is ever learned from injected memory, summaries, system reminders or tool output, nor from text
-that repeats those: what was recalled is never extracted again. The shapes of such text are data (`assertions_injected.toml`).
+Owns the guarantee that nothing is ever learned from injected memory, summaries, system reminders or tool output, nor from text
+that repeats those: recalled text is never extracted again. The patterns of such text are data (`assertions_injected.toml`).
 Refuses: reading sentences.
 """
 
@@ -31,9 +31,9 @@ _SPACE = late(r"\s+")
 _EDGE = late(
     r"^[\s>*_`#\"'“”‘’「」『』()（）\[\]•·\-+\d.、)）]+|[\s*_`\"'“”‘’「」『』()（）\[\]。．.!！?？,，;；:：…]+$"
 )
-_WIDE = 400_000  # characters of one text that are looked at
-_HAY = 600_000  # characters of tool output that are compared with what was said
-_TELLING = 8  # letters from which a sentence is not a coincidence; half as many characters
+_WIDE = 400_000  # characters of one text that are examined
+_HAY = 600_000  # characters of tool output that are compared with speech
+_TELLING = 8  # letters from which a repeated sentence is not a coincidence; half as many Chinese characters
 _CLAUSES = 12  # … and of a clause
 _CLAUSE = late(r"[:：,，;；。.!！?？—–\n*_\"“”]+\s*|\s-\s")
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -46,7 +46,7 @@ def _table() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 def words_of(section: str, key: str) -> tuple[str, ...]:
-    """Return a list of the table of injected text."""
+    """Return a list from the table of injected text."""
     return tuple(_table()[section][key])
 
 
@@ -62,12 +62,12 @@ def _answer() -> re.Pattern[str]:
 
 @cache
 def _orders() -> re.Pattern[str]:
-    """Return sentences that instruct the reader to record something: they state no fact."""
+    """Return patterns of sentences that instruct the reader to record something: they state no fact."""
     return re.compile("|".join(f"(?:{shape})" for shape in words_of("orders", "shapes")), re.IGNORECASE)
 
 
 def counts(message: Message) -> bool:
-    """Return True for a message of the user or the assistant that is shown and not written by a program in their name."""
+    """Return True for a visible message of the user or the assistant that no program wrote in their name."""
     if message.role not in ("user", "assistant") or message.hidden or message.deleted:
         return False
     metadata = message.content.metadata
@@ -75,7 +75,7 @@ def counts(message: Message) -> bool:
 
 
 def _is_machine(metadata: Mapping[str, Json]) -> bool:
-    """Return what the record of another tool says about itself: summaries, reminders and errors under a role's name."""
+    """Return True for what another tool records under a role's name: summaries, reminders and errors."""
     for told in metadata.values():
         line: Json = cast("Mapping[str, Json]", told).get("line") if isinstance(told, Mapping) else None
         if isinstance(line, Mapping):
@@ -86,12 +86,12 @@ def _is_machine(metadata: Mapping[str, Json]) -> bool:
 
 
 def speeches(messages: Sequence[Message]) -> list[Utterance]:
-    """Return the messages of a turn that count, in order, each with only those of its words that were really said."""
+    """Return the messages of a turn that count, in order, each with only its real speech."""
     return collect_speech(messages)[0]
 
 
 def collect_speech(messages: Sequence[Message]) -> tuple[list[Utterance], Echo]:
-    """Return what was said in a turn, and what programs said in it."""
+    """Return what people and models said in a turn, and what programs inserted."""
     others = _addressees(messages)
     out: list[Utterance] = []
     programs = Echo()
@@ -111,7 +111,7 @@ def collect_speech(messages: Sequence[Message]) -> tuple[list[Utterance], Echo]:
 
 
 def _addressees(messages: Sequence[Message]) -> dict[str, str]:
-    """Return who is spoken to by whom, where exactly two speak."""
+    """Return the addressee of each speaker, if exactly two speak."""
     names = list(dict.fromkeys((m.author or "").strip() or m.role for m in messages if counts(m)))
     return {names[0]: names[1], names[1]: names[0]} if len(names) == 2 else {}
 
@@ -123,7 +123,7 @@ def _results(message: Message) -> Iterator[str]:
 
 
 def separate_injected(message: Message) -> tuple[str, list[str]]:
-    """Return what was said in a message, and what a program had put into it."""
+    """Return what was said in a message, and what a program inserted into it."""
     said: list[str] = []
     injected: list[str] = []
     for part in message.parts:
@@ -135,7 +135,7 @@ def separate_injected(message: Message) -> tuple[str, list[str]]:
 
 
 def cleaned_text(text: str) -> tuple[str, list[str]]:
-    """Return a text without what a program put into it, and that. White space replaces what was taken out."""
+    """Return a text without what a program inserted, and that part. White space replaces what was removed."""
     text = break_long_runs(text[:_WIDE])
     gone: list[str] = []
     answered = bool(_answer().match(text.lstrip()))
@@ -158,7 +158,7 @@ def _normalize_tag(tag: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _goes(name: str) -> bool:
-    """Return True for the name of a block that no person wrote."""
+    """Return True for the name of a block that a program wrote."""
     if name in _names("wrappers"):
         return False
     return (
@@ -169,7 +169,7 @@ def _goes(name: str) -> bool:
 
 
 def _without_blocks(text: str, gone: list[str], *, only_wrapped: bool) -> str:
-    """Return the text without blocks of programs and without the tags of wrappers, in one pass over its tags."""
+    """Return the text without blocks of programs and tags of wrappers, in one pass over its tags."""
     tags = list(_TAG.finditer(text)) if "<" in text else []
     if only_wrapped and not any(_normalize_tag(t[2]) in _names("wrappers") for t in tags):
         gone.append(text)
@@ -204,7 +204,7 @@ def _keep(out: list[str], gone: list[str], piece: str, *, said: bool) -> None:
 
 
 def _opens_rest(text: str, tag: re.Match[str], name: str) -> bool:
-    """Return an opening tag without an end takes the rest with it only where it looks like a program's: alone on its line."""
+    """Return True if an opening tag without an end hides the rest: only if it looks like a program's, alone on its line."""
     line = text.rfind("\n", 0, tag.start()) + 1
     after = text[tag.end() : tag.end() + 1]
     return not text[line : tag.start()].strip() and after in ("", "\n") and "_" in name
@@ -254,7 +254,7 @@ def _without_frames(text: str, gone: list[str]) -> str:
 
 
 def fold_text(text: str) -> str:
-    """Return a text in lower case with one space between words: for comparing."""
+    """Return a text in lower case with single spaces, for comparing."""
     return _SPACE.sub(" ", text.casefold())
 
 
@@ -269,13 +269,13 @@ class Echo:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._room = _HAY
-        self._before: dict[Ref, int] = {}  # how many pieces there were when a message was said
+        self._before: dict[Ref, int] = {}  # number of pieces when a message was said
 
     def __bool__(self) -> bool:
         return bool(self._pieces)
 
     def note(self, message: Ref, texts: Iterable[str]) -> None:
-        """Remember what a program said in, or as, this message; only the beginning of long output."""
+        """Record what a program said in, or as, this message; only the beginning of long output."""
         for text in texts:
             if self._room > 0 and text.strip():
                 self._pieces.append(fold_text(text[: self._room]))
@@ -283,12 +283,12 @@ class Echo:
         self._before[message] = len(self._pieces)
 
     def is_injected(self, text: str, message: Ref) -> bool:
-        """Return True if a program had said this, in the same words, when a message was said."""
+        """Return True if a program had said this, in the same words, before a message."""
         needle = fold_text(text).strip()
         return bool(needle) and any(needle in piece for piece in self._pieces[: self._before.get(message, 0)])
 
     def without(self, text: str) -> str:
-        """Return a text without sentences that a program said before in the same words."""
+        """Return a text without sentences that a program said earlier in the same words."""
         if not self._pieces or not text.strip():
             return text
         out: list[str] = []
@@ -300,15 +300,15 @@ class Echo:
         return "\n".join([*out, text[at:]]) if at else text
 
     def _repeats(self, sentence: str) -> bool:
-        """Return True if a sentence, or a whole clause of it, was said by a program before."""
+        """Return True if a program said a sentence, or a whole clause of it, before."""
         needles = [n for n in (bare(clause) for clause in _CLAUSE.split(sentence)) if _is_clause(n)]
         whole = bare(sentence)
         if len(whole) >= _TELLING or len(_HAN.findall(whole)) >= _TELLING // 2:
             needles.append(whole)
-        # The latest is what is most likely repeated.
+        # The latest output is repeated most often.
         return any(needle in hay for hay in reversed(self._pieces) for needle in needles)
 
 
 def _is_clause(text: str) -> bool:
-    """Return long enough to say something: three words, or five characters."""
+    """Return True if a clause is long enough to be distinctive: three words, or five characters."""
     return (len(text) >= _CLAUSES and text.count(" ") >= 2) or len(_HAN.findall(text)) >= _CLAUSES // 2 - 1

@@ -1,6 +1,6 @@
-"""The stored shape of a turn's assertions: which message they rest on by its place in the turn, not by its name.
+"""The stored form of a turn's assertions, which refer to messages by their place in the turn, not by revision.
 
-So the artefact of equal turns is the same bytes wherever they are: forks, undo and a text that comes back share it.
+So the artefacts of equal turns have the same bytes: forks, undo and a restored text share them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from backscroll.vocab.part import Json
 
 
 def to_body(assertions: Iterable[Assertion], messages: Sequence[Message]) -> bytes:
-    """Return what is stored for a turn that consists of these messages."""
+    """Return the stored form for a turn that consists of these messages."""
     return dumps(rows_of(assertions, messages)).encode("utf-8", "surrogatepass")
 
 
 def from_body(body: bytes, revisions: Sequence[Ref]) -> tuple[Assertion, ...]:
-    """Return the assertions of a turn whose messages are in these revisions, in the same order as when they were stored."""
+    """Return the assertions of a turn whose messages are in these revisions, in stored order."""
     return from_rows(cast("list[Mapping[str, Json]]", words_from_bytes(body)), revisions)
 
 

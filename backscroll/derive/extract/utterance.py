@@ -17,11 +17,11 @@ class Utterance:
 
     text: str
     source: Ref | None = None
-    speaker: str = ""  # the author's name where the message has one
+    speaker: str = ""  # the author's name, if the message has one
     role: str = "user"
-    addressee: str = ""  # who is spoken to, where that is plain: the other of two
+    addressee: str = ""  # the addressee, if that is plain: the other of two
 
     @property
     def who(self) -> str:
-        """What "I" means here: the author's name, or the role word."""
+        """The referent of "I": the author's name, or the role word."""
         return self.speaker or self.role

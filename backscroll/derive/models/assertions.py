@@ -1,7 +1,7 @@
 """Model-based extraction of assertions: the plan, the first of two pure halves.
 
-Owns what the model gets to see of a turn (only what was really said, message by message, numbered; the world description
-beside it) and the shape of the answer, which also holds what else is read in the turn (`derive/models/turn`): one call does
+Owns what the model sees of a turn (only what was really said, message by message, numbered; the world description
+beside it) and the schema of the answer, which also holds other readings of the turn (`derive/models/turn`): one call does
 it all. Refuses: calling a model.
 """
 
@@ -24,15 +24,15 @@ from backscroll.vocab.part import Json
 
 #: The name and version under which replies and artefacts are kept; the version goes up when prompts or folding change.
 NAME, VERSION = "assertions:model", 2
-#: Tokens of a turn, and of a world description, that a model gets to see.
+#: Tokens of a turn, and of a world description, that a model sees.
 INPUT, WORLD = 12_000, 4_000
 _WIDTHS = (8_000, 3_000, 1_000, 300)  # characters of one message, until everything fits
 _CUT = " […] "
-_LEAST = 12  # characters: less says nothing that is worth a call
-_ANSWER = (1_000, 6_500)  # tokens of an answer, at the least and at the most
+_LEAST = 12  # characters: a shorter turn is not worth a call
+_ANSWER = (1_000, 6_500)  # tokens of an answer, minimum and maximum
 _FIELDS = ("subject", "type", "predicate", "value", "object", "object_type", "quote")
 
-#: The shape of the answer; strict services want every field named.
+#: The schema of the answer; strict services require every field to be named.
 SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "properties": {
@@ -61,14 +61,14 @@ class QuotableMessage:
     """One message of the turn as the model may quote it."""
 
     text: str  # what was really said in it; empty: nothing
-    whole: str  # with everything that programs put into it
+    whole: str  # including everything that programs inserted
     speaker: str
     role: str
 
 
 @dataclass(frozen=True, slots=True)
 class AssertionResult:
-    """The assertions of a turn, and how many statements of a model were unusable."""
+    """The assertions of a turn, and the number of unusable statements of a model."""
 
     assertions: tuple[Assertion, ...]
     dropped: int = 0
@@ -77,7 +77,7 @@ class AssertionResult:
 
 @dataclass(frozen=True, slots=True)
 class AssertionPlan(RecipePlan[AssertionResult]):
-    """A request about a turn, and all that is needed to check the answer."""
+    """A request about a turn, and everything needed to check the answer."""
 
     messages: tuple[Message, ...]
     heard: tuple[QuotableMessage, ...]  # one for each message
@@ -85,7 +85,7 @@ class AssertionPlan(RecipePlan[AssertionResult]):
 
 
 def recipe(model: str, version: int = VERSION) -> Recipe:
-    """Return how a model reads turns; version 1 read assertions alone, and what it read is still good."""
+    """Return the recipe of a model reading turns; version 1 read assertions alone, and its readings remain valid."""
     return Recipe(NAME, version, {"input": INPUT, "most": MOST, "world": WORLD}, model)
 
 
@@ -99,9 +99,9 @@ def plan(
     world: str = "",
     language: str = "",
 ) -> AssertionPlan | None:
-    """Return what to ask about these messages (one turn, in order); None where too little was said to ask about.
+    """Return the request for these messages (one turn, in order); None if too little was said.
 
-    `rule_key` names the same messages (`assertions.rule_key`); `stand_in` is what rules found in them.
+    `rule_key` names the same messages (`assertions.rule_key`); `stand_in` is what the rules found in them.
     """
     heard = _collect_heard(messages)
     if not _enough(heard):
@@ -114,13 +114,13 @@ def plan(
     how = recipe(model)
     return AssertionPlan(
         recipe=how,
-        # The world is left out of the key: when it changes, nothing is paid for again. What rests on it quotes it.
+        # The world is left out of the key: changing it costs nothing again. What depends on it quotes it.
         rule_key=rule_key,
         earlier=earlier_keys(messages),
         key=how.key([rule_key.hex()]),
         ask=_ask(frame, given, told, spoken, count),
         stand_in=AssertionResult(stand_in),
-        sources=tuple(m.revision for m in messages),  # what rules know from tools is kept with the reading
+        sources=tuple(m.revision for m in messages),  # rule-made claims about tools are kept with the reading
         limit=MOST,
         given=given,
         frame=frame,
@@ -132,7 +132,7 @@ def plan(
 
 
 def worth_reading(messages: Sequence[Message]) -> bool:
-    """Return False where too little was said in a turn to ask a model about it."""
+    """Return False if too little was said in a turn to ask a model about it."""
     return _enough(_collect_heard(messages))
 
 
@@ -173,7 +173,7 @@ def _ask(frame: str, given: str, world: str, language: str, count: Count) -> Rec
 
 
 def _transcript(heard: Sequence[QuotableMessage], count: Count) -> str:
-    """Return what was said, message by message with its number; the longest messages lose their middle until all fits."""
+    """Return what was said, message by message with its number; the longest messages lose their middle until everything fits."""
     told = ""
     for width in _WIDTHS:
         told = "\n\n".join(
@@ -208,6 +208,6 @@ def _clip_middle(text: str, room: int, count: Count) -> str:
 
 
 def rests_on_tools(claim: Assertion, plan: AssertionPlan) -> bool:
-    """Return True for a rule-made claim about what tools did: a model that reads only words cannot know it, so it stays."""
+    """Return True for a rule-made claim about tool use: a model that reads only words cannot know it, so it stays."""
     place = next((n for n, m in enumerate(plan.messages) if m.revision == claim.source), None)
     return place is not None and fold_text(claim.quote).strip() not in fold_text(plan.heard[place].text)

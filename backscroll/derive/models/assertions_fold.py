@@ -1,8 +1,8 @@
 """Assertions from a model's answer: the second of two pure halves.
 
-Owns the checks: the answer is JSON of the wanted shape; every quote is in the message that it names, in words that
-people really said; every name is in the turn or in the world description. What is wrong is said in words that a model
-understands (`FormatError`). In the last try valid items are kept and the others counted.
+Owns the checks: the answer is JSON of the required schema; every quote is in the message that it names, in words that
+people really said; every name is in the turn or in the world description. Problems are described so that a model
+understands them (`FormatError`). On the last try valid items are kept and the others counted.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _TYPOGRAPHY = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "�
 
 
 class _UnusableItem(Exception):
-    """The reason one item cannot be used."""
+    """Why one item cannot be used."""
 
 
 def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = False) -> AssertionResult:
-    """Return the assertions in an answer, together with what rules know from tools.
+    """Return the assertions in an answer, together with what the rules know from tools.
 
-    `whole` is False where the answer was cut at its limit of tokens. An answer with items that cannot be used is refused
-    with the reasons, so that it can be asked for again; in the `last` try the other items are kept.
+    `whole` is False if the answer was cut at its token limit. An answer with unusable items is rejected
+    with the reasons, so that the request can be repeated; on the `last` try the other items are kept.
     """
     if not whole:
         raise FormatError("the answer was cut off: give fewer and shorter statements")
@@ -75,7 +75,7 @@ def fold(plan: AssertionPlan, answer: str, *, whole: bool = True, last: bool = F
 
 
 def _beside(plan: AssertionPlan, told: Json, names: str) -> TurnReading:
-    """Return what else the answer says of the turn."""
+    """Return the answer's other readings of the turn."""
     if not isinstance(told, dict):
         return NOTHING
 
@@ -97,7 +97,7 @@ def _beside(plan: AssertionPlan, told: Json, names: str) -> TurnReading:
 
 
 def asked_again(plan: AssertionPlan, answer: str, why: str) -> RecipeRequest:
-    """Return the second request, with what was wrong with the first answer."""
+    """Return the second request, with the problems of the first answer."""
     return again(plan, answer, why, "assertions")
 
 
@@ -105,13 +105,13 @@ def asked_again(plan: AssertionPlan, answer: str, why: str) -> RecipeRequest:
 
 
 def to_text(claimed: AssertionResult, messages: Sequence[Message]) -> str:
-    """Return what is kept of a reading of these messages."""
+    """Return the stored form of a reading of these messages."""
     rows = rows_of(claimed.assertions, messages)
     return dumps({"claims": rows, "dropped": claimed.dropped, **to_json(claimed.reading)})
 
 
 def from_text(text: str, revisions: Sequence[Ref]) -> AssertionResult:
-    """Return a kept reading, for a turn whose messages are in these revisions."""
+    """Return a stored reading, for a turn whose messages are in these revisions."""
     try:
         told = _load_object(text)
         return AssertionResult(from_rows(told["claims"], revisions), int(told["dropped"]), from_json(told))
@@ -120,7 +120,7 @@ def from_text(text: str, revisions: Sequence[Ref]) -> AssertionResult:
 
 
 def reading_from_text(text: str) -> TurnReading:
-    """Return a kept reading without its assertions."""
+    """Return a stored reading without its assertions."""
     try:
         return from_json(_load_object(text))
     except DAMAGE as error:
@@ -135,7 +135,7 @@ def _load_object(text: str) -> Mapping[str, Json]:
 
 
 def _parse_answer(answer: str) -> Json:
-    """Return an answer: JSON as asked for, in a fence, with thoughts or a remark around it; or the bare list."""
+    """Parse an answer: JSON as requested, fenced, surrounded by thoughts or a remark; or the bare list."""
     bare = _THOUGHT.sub("", answer).strip()
     fenced = _FENCE.search(bare)
     bare = fenced[1].strip() if fenced else bare
@@ -193,7 +193,7 @@ def _read(plan: AssertionPlan, item: Json, names: str) -> Assertion:
 
 
 def _fields(item: Json) -> dict[str, str]:
-    """Return the fields of an item as texts; those that are left out are empty."""
+    """Return the fields of an item as texts; missing ones are empty."""
     if not isinstance(item, dict):
         raise _UnusableItem("it is no object")
     given = cast("dict[str, Json]", item)
@@ -213,7 +213,7 @@ def _fields(item: Json) -> dict[str, str]:
 
 
 def _complete(kind: Claim, fields: Mapping[str, str]) -> None:
-    """Check that an item has what its kind needs."""
+    """Check that an item has the fields that its kind requires."""
     needed = {
         Claim.NODE: ("subject", "type"),
         Claim.ALIAS: ("subject", "value"),
@@ -233,7 +233,7 @@ def _complete(kind: Claim, fields: Mapping[str, str]) -> None:
 
 
 def _locate_quote(plan: AssertionPlan, fields: Mapping[str, str]) -> tuple[int, str]:
-    """Return the place of the message that is quoted, and the quote as it is there."""
+    """Return the place of the quoted message, and the quote as it is there."""
     number, quote = fields["message"], fields["quote"]
     place = int(number) - 1 if number else -1
     if not 0 <= place < len(plan.heard) or not plan.heard[place].text:
@@ -250,7 +250,7 @@ def _locate_quote(plan: AssertionPlan, fields: Mapping[str, str]) -> tuple[int, 
 
 
 def _standing(quote: str, text: str) -> str:
-    """Return the quote as it is in a text, whatever its white space, width of letters and quotation marks; empty: nowhere."""
+    """Return the quote as it is in a text, ignoring white space, letter width and quotation marks; empty: not found."""
     if quote in text:
         return quote
     whole, _ = _narrow(quote)
@@ -263,7 +263,7 @@ def _standing(quote: str, text: str) -> str:
 
 
 def _narrow(text: str) -> tuple[str, list[int]]:
-    """Return a text without differences of spelling that mean nothing, and where each of its letters stood."""
+    """Return a text without insignificant differences of spelling, and the offset of each of its letters."""
     letters: list[str] = []
     places: list[int] = []
     for at, char in enumerate(text.translate(_TYPOGRAPHY)):
@@ -287,7 +287,7 @@ def _names(plan: AssertionPlan) -> str:
 
 
 def _is_known_name(name: str, names: str) -> bool:
-    """Return True for a name that was given, for roles and pronouns, and for what belongs to such a one ("Ann's brother")."""
+    """Return True for a known name, for roles and pronouns, and for what belongs to one of these ("Ann's brother")."""
     low = name.lower()
     if low in _ROLES or low in _PRONOUNS:
         return True

@@ -1,7 +1,7 @@
 """Artefacts from a model's answer: the second of the two pure halves.
 
-Owns the checks: the answer must hold words, fit, and not leak its frame; marks that lead nowhere are taken out; essentials
-that it lost are appended verbatim, and what finds no room is counted beside the handle. An answer that cannot be used raises
+Owns the checks: the answer must have text, fit, and not leak its frame; invalid handles are removed; essentials
+that it lost are appended verbatim, and those that do not fit are counted beside the handle. An unusable answer raises
 `FormatError` with a reason that a model understands.
 """
 
@@ -27,12 +27,12 @@ _FENCE = late(r"\A```[a-zA-Z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _THOUGHT = late(r"\A\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL)
 _CONTROL = late(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _BLANK = late(r"[ \t]+(?=\n|\Z)|\n{3,}")
-#: An answer somewhat too long is still better than none; beyond this it is asked for again.
+#: A somewhat too long answer is better than none; beyond this factor it is requested again.
 _LENIENT = 1.25
 
 
 def fold(planned: RecipePlan[G], answer: str, count: Count, *, whole: bool = True) -> G:
-    """Return the artefact from an answer; `whole` is False where the answer was cut at its limit of tokens."""
+    """Return the artefact from an answer; `whole` is False if the answer was cut at its token limit."""
     if not whole:
         raise FormatError(f"the answer was cut off; it may have {planned.limit} tokens at the most")
     words = _known_marks(_words_of(answer), planned)
@@ -45,7 +45,7 @@ def fold(planned: RecipePlan[G], answer: str, count: Count, *, whole: bool = Tru
 
 
 def _words_of(answer: str) -> str:
-    """Return the words in an answer: JSON as asked for, in a fence, with thoughts before it; or plain words."""
+    """Return the text of an answer: JSON as requested, fenced, after thoughts; or plain text."""
     bare = _THOUGHT.sub("", answer).strip()
     fenced = _FENCE.match(bare)
     bare = fenced[1].strip() if fenced else bare
@@ -69,7 +69,7 @@ def _from_json(text: str) -> str:
 
 
 def _known_marks(words: str, planned: RecipePlan[G]) -> str:
-    """Return the words without marks that stood nowhere in what the model was given: they would lead astray."""
+    """Return the text without handles that were not in the model's input: they would mislead."""
     known = {
         *IN_TEXT.findall(planned.given),
         *IN_TEXT.findall(planned.stand_in.text),
@@ -79,7 +79,7 @@ def _known_marks(words: str, planned: RecipePlan[G]) -> str:
 
 
 def _with_essentials(planned: RecipePlan[G], words: str, count: Count) -> str:
-    """Return the words, then verbatim what they lost as far as there is room, then how much more there is, then the handle."""
+    """Return the text, then the essentials it lost verbatim as far as they fit, then the number of the rest, then the handle."""
     stand_in, terms = planned.stand_in, labels(planned.language)
     found = Findings(stand_in.essentials, (), stand_in.more)
     told = {id(e) for e in told_by(words, stand_in.essentials)}
@@ -91,7 +91,7 @@ def _with_essentials(planned: RecipePlan[G], words: str, count: Count) -> str:
         end = " ".join(filter(None, (rest, stand_in.handle)))
         return f"{body}\n{end}" if "\n" in body or rest else f"{body} {end}".rstrip()
 
-    # The weightiest of them; their order stays that of the conversation.
+    # The heaviest ones, in the order of the conversation.
     ranked = sorted(
         range(len(lost)), key=lambda n: (list(type(lost[n].kind)).index(lost[n].kind), -lost[n].weight, n)
     )

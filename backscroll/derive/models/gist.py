@@ -1,7 +1,7 @@
-"""The gist of a turn, written by a model: the plan. Same noun as the rule-made one (`derive/summaries/gist`).
+"""The plan for a gist of a turn written by a model. Same noun as the rule-made one (`derive/summaries/gist`).
 
-Owns what the model gets to see of a turn: who said what, each with its mark, and what the tools did; long texts are cut in
-their middle until everything fits. Hidden and system messages are not shown.
+Owns what the model sees of a turn: who said what, each with its handle, and what the tools did; long texts are cut in
+the middle until everything fits. Hidden and system messages are not shown.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from backscroll.vocab.part import Media, Text, ToolResult
 
 #: The name and version under which replies and artefacts are kept; the version goes up when prompts or folding change.
 NAME, VERSION = "gist:model", 1
-#: Tokens of a turn that a model gets to see; more says little that a gist could hold.
+#: Tokens of a turn that a model sees; a gist could not hold more.
 INPUT = 12_000
 _WIDTHS = (6_000, 2_000, 700, 250)  # characters of one message, until everything fits
 _CUT = " […] "
 
 
 def recipe(model: str) -> Recipe:
-    """Return how a model makes gists."""
+    """Return the recipe of gists by a model."""
     return Recipe(NAME, VERSION, {"limit": LIMIT, "input": INPUT}, model)
 
 
@@ -43,7 +43,7 @@ def plan_gist(
     limit: int = LIMIT,
     input_tokens: int = INPUT,
 ) -> RecipePlan[Gist] | None:
-    """Return what to ask for the gist of these messages; None where there is nothing to condense."""
+    """Return the request for the gist of these messages; None if there is nothing to condense."""
     return planned_messages("gist", recipe(model), messages, stand_in, rule_key, count, limit, input_tokens)
 
 
@@ -57,11 +57,11 @@ def planned_messages(
     limit: int,
     input_tokens: int,
 ) -> RecipePlan[G] | None:
-    """Return what to ask about a stretch of messages; None where there is nothing to condense."""
+    """Return the request for a stretch of messages; None if there is nothing to condense."""
     said = filter_quotable(messages)
     given = transcript(said, count, input_tokens)
     if not given or count(given) <= max(limit, count(stand_in.text)):
-        return None  # rules can quote all of it: no money is spent on that
+        return None  # the rules can quote all of it: a model would cost money for nothing
     spoken = language_of(" ".join(m.text[:400] for m in said if m.role != "tool"))
     return plan(
         kind, how, rule_key, stand_in, given, limit=limit, language=spoken, sources=[m.revision for m in said]
@@ -69,7 +69,7 @@ def planned_messages(
 
 
 def transcript(messages: Sequence[Message], count: Count, room: int) -> str:
-    """Return what was said and done, with marks, in at most so many tokens; the very longest turns lose their middle."""
+    """Return what was said and done, with handles, in at most so many tokens; the very longest turns lose their middle."""
     done: dict[Ref, list[str]] = {}
     for digest in digests_of(messages):
         done.setdefault(digest.call, []).append(f"- {digest.line}")
@@ -91,7 +91,7 @@ def _ends(told: Sequence[str], each: int) -> str:
 
 
 def _render_message(message: Message, done: Sequence[str], width: int) -> str:
-    """Return one message as the model sees it; `done` says in a line each what its calls did."""
+    """Return one message as the model sees it; `done` describes each of its calls in a line."""
     who = f"{message.role} ({message.author})" if message.author else message.role
     pieces = [_cut(message.text, width)] if message.text.strip() and message.role != "tool" else []
     pieces += [f"[{p.media_type}]" for p in message.parts if isinstance(p, Media)]
@@ -106,7 +106,7 @@ def _result(result: ToolResult) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text without its middle where it is too long: beginnings and ends say most."""
+    """Cut a long text in the middle: beginnings and ends say most."""
     if len(text) <= width:
         return text
     head = width * 3 // 5

@@ -1,7 +1,7 @@
-"""Requests to a model for a recipe, and all that is needed to use the answer: the first of the two pure halves.
+"""Requests to a model for a recipe, with everything needed to use the answer: the first of the two pure halves.
 
 Owns the nouns (`RecipeRequest`, `RecipePlan`) and the frame around the data: a conversation may hold text that looks like
-instructions, so it is inside a frame whose name occurs nowhere in it, and the prompt says that it is data. The texts of
+instructions, so it is inside a frame whose name occurs nowhere in it, and the prompt declares it as data. The texts of
 the prompts are files (`prompts/*.toml`). Refuses: calling a model.
 """
 
@@ -22,22 +22,22 @@ from backscroll.vocab.values.table import read_table
 G = TypeVar("G", bound=Gist)
 T_co = TypeVar("T_co", covariant=True)
 
-#: The shape of the answer.
+#: The schema of the answer.
 SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "properties": {"text": {"type": "string"}},
     "required": ["text"],
     "additionalProperties": False,
 }
-#: Of the tokens that an artefact may have, those that the model's own words may fill; the rest is for what is kept verbatim.
+#: Share of an artefact's tokens for the model's own words; the rest is for what is kept verbatim.
 PROSE = 0.6
-#: JSON around the words, and reasoning that some models count as part of the answer.
+#: Tokens for the JSON around the words, and for reasoning that some models count as part of the answer.
 _SLACK = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeRequest:
-    """One request: plain messages that are right on every wire."""
+    """One request: plain messages that are valid on every wire."""
 
     system: str
     messages: tuple[Mapping[str, str], ...]
@@ -53,8 +53,8 @@ class RecipePlan(Generic[T_co]):
     rule_key: bytes  # of the rule-made artefact: it names the same inputs
     earlier: tuple[
         bytes, ...
-    ]  # the same by earlier versions of the rules: replies that were paid for under these are good
-    key: bytes  # of the artefact; the first reply is kept under it too
+    ]  # keys by earlier versions of the rules: replies already paid for under these remain valid
+    key: bytes  # of the artefact; the first reply is stored under it too
     ask: RecipeRequest
     stand_in: T_co
     sources: tuple[Ref, ...]  # every revision that the model gets to see
@@ -65,12 +65,12 @@ class RecipePlan(Generic[T_co]):
 
     @property
     def again_key(self) -> bytes:
-        """The key of the reply to the second try."""
+        """The key of the second reply."""
         return Recipe(f"{self.recipe.name}:again", self.recipe.version).key([self.key.hex()])
 
 
 def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
-    """Return a text of `prompts/`, filled in."""
+    """Return a text of `prompts/` with its placeholders filled."""
     table = _prompts(name)
     return table["zh" if language == "zh" else "en"][part].format(**facts)
 
@@ -81,7 +81,7 @@ def _prompts(name: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def frame_name(text: str) -> str:
-    """Return a name that does not occur in a text; the same text has the same."""
+    """Return a name that does not occur in a text; the same for the same text."""
     seed = text.encode("utf-8", "surrogatepass")
     while True:
         seed = hashlib.sha256(seed).digest()
@@ -101,7 +101,7 @@ def plan(
     language: str,
     sources: Sequence[Ref] = (),
 ) -> RecipePlan[G]:
-    """Ask for one artefact. `rule_key` is the key of the rule-made one: it names the same inputs."""
+    """Return a plan for one artefact. `rule_key` is the key of the rule-made one: it names the same inputs."""
     kept = "\n".join(f"- {e.text}" for e in stand_in.essentials)
     frame = frame_name(f"{given}\n{kept}")
     words = max(40, int(limit * PROSE))
@@ -126,11 +126,11 @@ def plan(
 
 
 def again(planned: RecipePlan[object], answer: str, why: str, kind: str = "again") -> RecipeRequest:
-    """Ask once more, with what was wrong the first time; `kind` names the file that holds the complaint as `again`."""
+    """Return the second request, with the problems of the first answer; `kind` names the file with the complaint as `again`."""
     part = "user" if kind == "again" else "again"
     complaint = prompt_text(kind, planned.language, part, why=why)
     more: tuple[Mapping[str, str], ...] = (
-        # An empty message is refused by some wires.
+        # Some wires reject an empty message.
         {"role": "assistant", "content": answer.strip() or "…"},
         {"role": "user", "content": complaint},
     )

@@ -1,7 +1,7 @@
-"""Summaries of spans and of what is cropped, written by a model: the plans. Same noun as the rule-made ones (`derive/summaries/summary`).
+"""Plans for summaries of spans and of crops written by a model. Same noun as the rule-made ones (`derive/summaries/summary`).
 
-Owns what the model gets to see: for a span the texts of the gists or summaries below, in order; for a crop the messages
-themselves, or their gists where they are too many.
+Owns what the model sees: for a span the texts of the gists or summaries below, in order; for a crop the messages
+themselves, or their gists if they are too many.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SPAN, CROP, VERSION = "summary:model", "crop:model", 1
 
 
 def recipe(model: str) -> Recipe:
-    """Return how a model makes summaries; the level is a matter of the inputs."""
+    """Return the recipe of summaries by a model; the level is a matter of the inputs."""
     return Recipe(SPAN, VERSION, {"input": INPUT}, model)
 
 
 def crop_recipe(model: str) -> Recipe:
-    """Return how a model makes the replacement of cropped messages."""
+    """Return the recipe of replacements for cropped messages by a model."""
     return Recipe(CROP, VERSION, {"input": INPUT}, model)
 
 
 def plan_summary(
     children: Sequence[Gist], stand_in: Summary, rule_key: bytes, *, model: str, count: Count
 ) -> RecipePlan[Summary] | None:
-    """Return what to ask for the summary of a span, given the gists or summaries below; None where there is nothing to merge."""
+    """Return the request for the summary of a span, given the gists or summaries below; None if there is nothing to merge."""
     told = [c for c in children if c.text.strip()]
     given = "\n\n".join(c.text for c in told)
     if (
@@ -64,5 +64,5 @@ def plan_crop(
     count: Count,
     limit: int = LIMITS[1],
 ) -> RecipePlan[Summary] | None:
-    """Return what to ask for the text that replaces cropped messages; None where there is nothing to condense."""
+    """Return the request for the text that replaces cropped messages; None if there is nothing to condense."""
     return planned_messages("crop", crop_recipe(model), messages, stand_in, rule_key, count, limit, INPUT)

@@ -1,7 +1,7 @@
-"""Other readings of a turn by a model, in the same answer as its assertions: a gist, preferences, whether a task begins, what the world implies.
+"""Other readings of a turn by a model, in the same answer as its assertions: a gist, preferences, a new task, what the world implies.
 
-Owns these nouns, their part of the answer's shape, the checks (every preference quotes the user, everything implied quotes
-the world description) and the form in which they are kept. What cannot be shown is left out and counted: the assertions of
+Owns these nouns, their part of the schema, the checks (every preference quotes the user, everything implied quotes
+the world description) and their stored form. Unsupported items are left out and counted: the assertions of
 the same answer are good without it. Makes no calls.
 """
 
@@ -30,7 +30,7 @@ def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-#: The fields of the answer beside `assertions`; strict services want every field named.
+#: The fields of the answer beside `assertions`; strict services require every field to be named.
 PROPERTIES: Mapping[str, Json] = {
     "gist": _TEXT,
     "preferences": {
@@ -58,13 +58,13 @@ class ReadPreference:
 class ReadTask:
     """The effect of a turn on tasks."""
 
-    begins: bool = False  # another one than before is asked for
+    begins: bool = False  # the user asks for something new
     title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ImpliedAttribute:
-    """An attribute that the turn does not say and the world description implies."""
+    """An attribute that the world description implies and the turn does not state."""
 
     subject: str
     predicate: str
@@ -74,33 +74,33 @@ class ImpliedAttribute:
 
 @dataclass(frozen=True, slots=True)
 class TurnReading:
-    """All of it; empty where the model was not asked for it, or found nothing."""
+    """All other readings; empty if the model was not asked for them, or found nothing."""
 
     gist: str = ""
     preferences: tuple[ReadPreference, ...] = ()
     task: ReadTask | None = None  # None: not asked for
     implied: tuple[ImpliedAttribute, ...] = ()
-    dropped: int = 0  # that could not be used
+    dropped: int = 0  # number of unusable items
 
 
-#: Not asked for.
+#: The reading of a model that was not asked.
 NOTHING = TurnReading()
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteLookup:
-    """A lookup of the quotes of a model."""
+    """Lookups for checking the quotes of a model."""
 
     user: Callable[
         [str, int], tuple[int, str] | None
     ]  # quote and number of a user's message: its place and the words there
-    world: Callable[[str], str]  # the words as they are in the world description; empty: nowhere
+    world: Callable[[str], str]  # the words as written in the world description; empty: not found
     known: Callable[[str], bool]  # whether a name is in the turn or the world
     predicate: Callable[[str], bool]  # whether it is one
 
 
 def read_turn(answer: Mapping[str, Json], quotable: QuoteLookup) -> TurnReading:
-    """Return what an answer says beside its assertions, as far as it can be shown."""
+    """Return the answer's other readings of the turn, as far as they are supported."""
     dropped = 0
     preferences: list[ReadPreference] = []
     for row in _rows(answer.get("preferences")):
@@ -136,7 +136,7 @@ def _number(value: Json) -> int:
 
 
 def _preference(row: Mapping[str, Json], quotable: QuoteLookup) -> ReadPreference | None:
-    """Return a preference that the user's own words state; what a model only concludes is none."""
+    """Return a preference stated in the user's own words; a mere conclusion of the model is dropped."""
     text, sign = _short(row, "text"), SIGNS.get(_text(row.get("sign")).lower() or "do")
     found = quotable.user(_text(row.get("quote")), _number(row.get("message")))
     if not text or sign is None or found is None:
@@ -182,7 +182,7 @@ def to_json(reading: TurnReading) -> dict[str, Json]:
 
 
 def from_json(data: Mapping[str, Json]) -> TurnReading:
-    """Read a reading from the store; readings of the previous version lack the new fields."""
+    """Read a stored reading; those of the previous version lack the new fields."""
     task = cast("Mapping[str, Json] | None", data.get("task"))
     return TurnReading(
         str(data.get("gist", "")),

@@ -1,4 +1,4 @@
-"""Gists of turns, summaries of spans, the tree of both, and the account for a person. Pure.
+"""Gists of turns, summaries of spans, the tree of both, and the account of a conversation for the user. Pure.
 
-`spans` and `tree` say what there is to sum up, `gist` and `summary` sum up by rules, `storage` is the stored shape.
+`spans` and `tree` determine what is summarised, `gist` and `summary` summarise by rules, `storage` is the stored form.
 """

@@ -1,7 +1,7 @@
-"""The account of a conversation for a person: its topic and status; what is decided, required, open and broken.
+"""The account of a conversation for the user: topic and status; what is decided, required, open and broken.
 
-Owns the choice and the layout; every sentence is quoted, with its handle. Sections take turns for the room, so that none
-starves the others, and what is left out is counted.
+Owns the choice and the layout; every sentence is quoted, with its handle. Sections share the room in turns, so that none
+crowds out the others, and what is left out is counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _SummarySection:
     title: str
     entries: list[str]
     taken: int = 0
-    more: int = 0  # known to be there, and not among the entries
+    more: int = 0  # known in total, but not among the entries
     kept: list[str] = field(default_factory=list[str])
 
 
@@ -41,7 +41,7 @@ def account(
 ) -> str:
     """Return the account, at most `budget` tokens long; `last` is the end of the history, from its last user message on.
 
-    `behind`: so many of the newest events are in no gist yet, which is said.
+    `behind`: the number of newest events that no gist covers yet; the account states it.
     """
     words = labels(language)
     told = [g for g in gists if g.first is not None]
@@ -83,7 +83,7 @@ _SPOKEN = (
 
 
 def _fill(sections: Sequence[_SummarySection], room: int, count: Count) -> None:
-    """Fill the sections in turn; the last exchange and its topic go first."""
+    """Fill the sections in turns; the last exchange and its topic go first."""
     order = [sections[0], sections[-1], *sections[1:-1]]
     waiting = [s for s in order if s.entries]
     while waiting:
@@ -113,7 +113,7 @@ def _laid_out(section: _SummarySection, words: Mapping[str, str]) -> str:
 
 
 def _about(told: Sequence[Gist], words: Mapping[str, str]) -> list[str]:
-    """Return what the user asked for first, and what weighed most since."""
+    """Return the user's first request, and the heaviest sentence since."""
     lines = [line for g in told for line in g.lines if line.role == "user"]
     if not lines:
         return []
@@ -124,7 +124,7 @@ def _about(told: Sequence[Gist], words: Mapping[str, str]) -> list[str]:
 
 
 def _stands(told: Sequence[Gist], exchange: Sequence[str], words: Mapping[str, str]) -> list[str]:
-    """Return what was said lately that weighs most, newest last; not the last exchange again."""
+    """Return the heaviest recent statements, newest last, without the last exchange."""
     known = flat("\n".join(exchange))
     lately = [
         line
@@ -145,7 +145,7 @@ def _render_line(line: GistLine, words: Mapping[str, str]) -> str:
 
 
 def _entries(essentials: Sequence[Essential]) -> list[str]:
-    """Return weighty ones first, the newest first among equals."""
+    """Order entries by weight, newest first among equals."""
     rows = sorted(enumerate(essentials), key=lambda row: (-row[1].weight, -row[0]))
     return [f"{flat(e.text)} {handle_of(e.message)}" for _, e in rows]
 
@@ -158,7 +158,7 @@ def _names(essentials: Sequence[Essential], words: Mapping[str, str]) -> list[st
 
 
 def _exchange(last: Sequence[Message], words: Mapping[str, str], count: Count) -> list[str]:
-    """Return the last user message and the last words of the answer."""
+    """Return the last user message and the end of the answer."""
     said = filter_quotable(last)
     asked = next((m for m in reversed(said) if m.role == "user"), None)
     answer = next((m for m in reversed(said) if m.role == "assistant" and m.text.strip()), None)

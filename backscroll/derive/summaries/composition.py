@@ -1,7 +1,7 @@
-"""Composition of gists and summaries: choosing items for a room, cutting texts, listing and counting essentials.
+"""Composition of gists and summaries: choosing items for a budget, cutting texts, listing and counting essentials.
 
-Owns no judgement: items come with their scores. The few words that are between quotations are data (`labels.toml`), in the
-language of what is quoted.
+Owns no scoring: items come with their scores. The connecting words between quotations are data (`labels.toml`), in the
+language of the quotations.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ NAMED = (EssentialKind.PATH, EssentialKind.ID)
 
 
 class SummaryItem(NamedTuple):
-    """Something that may be in a gist or a summary."""
+    """A candidate for a gist or a summary."""
 
-    order: int  # where it is if it is chosen
+    order: int  # position, if it is chosen
     text: str
     score: float
     tokens: int
-    bound: tuple[Essential, ...] = ()  # the essentials that it speaks of
+    bound: tuple[Essential, ...] = ()  # the essentials that it states
     pieces: frozenset[str] = frozenset()
 
 
@@ -34,12 +34,12 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def labels(language: str) -> Mapping[str, str]:
-    """Return the words between quotations, in Chinese or in English."""
+    """Return the connecting words, in Chinese or in English."""
     return _tables()["zh" if language == "zh" else "en"]
 
 
 def select_items(items: Iterable[SummaryItem], room: int) -> set[int]:
-    """Return which items to take, weightiest first, as long as they fit; the very first may be cut to fit."""
+    """Choose items by weight, as long as they fit; the very first may be cut to fit."""
     left = room
     out: set[int] = set()
     for item in sorted(items, key=lambda i: (-i.score, i.order)):
@@ -50,13 +50,13 @@ def select_items(items: Iterable[SummaryItem], room: int) -> set[int]:
             out.add(item.order)
             left -= cost
         elif not out and left > 8:
-            out.add(item.order)  # the text is cut as a whole at the end
+            out.add(item.order)  # the whole text is cut at the end
             left = 0
     return out
 
 
 def clip_text(text: str, limit: int, count: Count) -> str:
-    """Return the beginning of a text, at most so many tokens long, with a sign where it was cut."""
+    """Return the beginning of a text, at most so many tokens long, with an ellipsis if it was cut."""
     if limit <= 0:
         return ""
     size = count(text)
@@ -87,7 +87,7 @@ def list_essentials(
 
 
 def distinct(essentials: Sequence[Essential]) -> list[Essential]:
-    """Return names without those that are the end of a longer one: `app.py` goes where `src/app.py` stays."""
+    """Return names without those that end a longer one: `app.py` is dropped if `src/app.py` is present."""
     longer = {e.text for e in essentials if len(e.text) <= LONGEST_NAME}
     ends = {text[n + 1 :] for text in longer for n, c in enumerate(text) if c in "/\\"}
     return [e for e in essentials if e.text not in ends]
@@ -99,7 +99,7 @@ def flat(text: str) -> str:
 
 
 def says(told: str, essential: Essential) -> bool:
-    """Return True if a text (flat) says an essential; one that was cut in its middle counts by its ends."""
+    """Return True if a text (flat) states an essential; one that was cut in the middle is matched by its ends."""
     text = flat(essential.text)
     if text in told:
         return True
@@ -108,7 +108,7 @@ def says(told: str, essential: Essential) -> bool:
 
 
 def counted_rest(found: Findings, words: Mapping[str, str], *, told: str) -> str:
-    """Return how many open essentials of each kind were left out; empty if none."""
+    """Return the number of omitted open essentials by kind, in words; empty if none."""
     counts: dict[EssentialKind, int] = dict(found.more)
     known = flat(told)
     for essential in found.open:

@@ -59,23 +59,23 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.thread import Turn
 from backscroll.vocab.values.pattern import late
 
-#: How gists are made by rules; the version goes up whenever the same messages would give another gist.
+#: The recipe of rule-made gists; raise its version whenever the same messages would give another gist.
 RECIPE = Recipe("gist", 2)
 _WIDE = 60_000  # characters of one message that may be quoted
 _GREETING = 20  # minimum bytes of a sentence that states a request
-_TARGET = 40  # cells of what a call was aimed at, beside its outcome
+_TARGET = 40  # cells for the target of a call, beside its outcome
 _SPACE = late(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class GistLine:
-    """One quoted sentence, and where it is."""
+    """One quoted sentence and its source."""
 
     text: str
     source: Ref  # the revision
     message: Ref
     role: str
-    label: str  # who says it: a name, or empty for the plain role
+    label: str  # the speaker: a name, or empty for the plain role
     score: float
 
 
@@ -89,12 +89,10 @@ class Gist:
 
     text: str
     sources: tuple[Ref, ...]  # revisions it rests on
-    essentials: tuple[Essential, ...] = ()  # what is open at its end and must survive
-    lines: tuple[GistLine, ...] = ()  # what it quotes, for the summaries above it
-    closes: tuple[Close, ...] = ()  # what it settles of what came before
-    more: Mapping[EssentialKind, int] = field(
-        default_factory=_none
-    )  # essentials that could not be carried on
+    essentials: tuple[Essential, ...] = ()  # essentials that are open at its end
+    lines: tuple[GistLine, ...] = ()  # its quotations, for the summaries above it
+    closes: tuple[Close, ...] = ()  # what it settles from before
+    more: Mapping[EssentialKind, int] = field(default_factory=_none)  # essentials that were dropped
     first: Ref | None = None
     last: Ref | None = None
     messages: int = 0
@@ -102,12 +100,12 @@ class Gist:
 
     @property
     def findings(self) -> Findings:
-        """Its essentials in the shape that can be joined with others."""
+        """Its essentials as findings, which can be joined with others."""
         return Findings(self.essentials, self.closes, self.more)
 
     @property
     def handle(self) -> str:
-        """The handle of the originals; empty where there are none."""
+        """The handle of the originals; empty if there are none."""
         return "" if self.first is None else handle_of(self.first, self.last)
 
 
@@ -124,7 +122,7 @@ def filter_quotable(messages: Iterable[Message]) -> list[Message]:
 
 
 def input_of(message: Ref, revision: Ref, role: str, digest: str, *, pinned: bool) -> str:
-    """Return what a gist depends on, of one message: for its key."""
+    """Return what a gist depends on in one message, for its key."""
     return f"{message} {revision} {role} {digest} {int(pinned)}"
 
 
@@ -157,9 +155,9 @@ def gist_messages(
     named: bool = True,
     operations: bool = False,
 ) -> Gist:
-    """Return the gist of any stretch of messages; `named`: say who speaks. Without a limit, what is very long gets more room.
+    """Return the gist of any stretch of messages; `named`: name the speakers. Without a limit, very long stretches get more room.
 
-    With `operations` what came of tool calls is handed on beside quotations, for a summary by itself.
+    With `operations` the outcomes of tool calls are passed on beside quotations, for a summary by itself.
     """
     said = filter_quotable(messages)
     if not said:
@@ -200,7 +198,7 @@ def gist_messages(
 def _sentences(
     said: Sequence[Message], found: Findings, count: Count, weights: Mapping[str, float] | None
 ) -> tuple[dict[int, GistLine], list[SummaryItem]]:
-    """Return every sentence that may be quoted, with what it is worth."""
+    """Return every sentence that may be quoted, with its score."""
     urgent: dict[Ref, list[Essential]] = {}
     for essential in found.open:
         if essential.kind not in (EssentialKind.PATH, EssentialKind.ID) and essential.group not in (
@@ -235,7 +233,7 @@ def _sentences(
             ):
                 score, user_seen = score + REQUEST_BONUS, True
             score += FINAL_BONUS * (message.id == final) + PINNED_BONUS * message.pinned
-            # What is open now may be settled later: the line hands on what it is worth without that.
+            # What is open now may be settled later: the line passes on its weight without that.
             order = len(lines)
             lines[order] = GistLine(
                 text, message.revision, message.id, message.role, message.author or "", round(score, 3)
@@ -278,9 +276,9 @@ def _render_quote(piece: CueSentence, count: Count) -> str:
 
 
 def _distinct(items: list[SummaryItem]) -> list[SummaryItem]:
-    """Keep the weightiest of sentences that say the same."""
+    """Keep the heaviest of sentences that say the same."""
     if len(items) > 400:
-        return items  # a dump; what repeats itself there loses by its scores
+        return items  # a dump; repeated sentences in it lose by their scores
     best = sorted(items, key=lambda i: (-i.score, i.order))
     held: list[SummaryItem] = []
     for item in best:
@@ -315,7 +313,7 @@ def _operations(digests: Sequence[Digest], found: Findings, count: Count) -> lis
 def _told_by_tools(
     said: Sequence[Message], digests: Sequence[Digest], tools: Sequence[SummaryItem]
 ) -> Iterator[GistLine]:
-    """Yield what came of each call, in the shape of a quotation; figures in it weigh more."""
+    """Yield the outcome of each call as a quotation; figures in it add weight."""
     revisions = {m.id: m.revision for m in said}
     for digest, item in zip(digests, tools, strict=True):
         home = digest.result or digest.call
@@ -328,14 +326,14 @@ def _told_by_tools(
 def _facts(
     found: Findings, items: Sequence[SummaryItem], tools: Sequence[SummaryItem], count: Count
 ) -> list[SummaryItem]:
-    """Return essentials that no sentence and no operation speaks of: lists of to-dos, paths, ids."""
+    """Return essentials that no sentence and no operation states: lists of to-dos, paths, ids."""
     spoken = {id(e) for i in (*items, *tools) for e in i.bound}
     out: list[SummaryItem] = []
     for number, essential in enumerate(found.open):
         if id(essential) not in spoken:
             score = FACT_WORTH.get(essential.kind, FACT_WORTH_OTHER) + essential.weight
             if essential.kind is EssentialKind.PATH and essential.weight >= ACTED_FROM:
-                score += ACTED_BONUS  # what was changed, or what the user speaks of
+                score += ACTED_BONUS  # what was changed, or what the user mentions
             out.append(
                 SummaryItem(
                     2_000_000 + number, essential.text, score, count(essential.text) + 1, (essential,)
@@ -354,7 +352,7 @@ def _render_gist(
     *,
     named: bool,
 ) -> str:
-    """Return the text: who said what, what was done, what is open."""
+    """Render the text: who said what, what was done, what is open."""
     out: list[str] = []
     order = 0
     by_order = {i.order: i for i in items}

@@ -1,6 +1,6 @@
-"""The stored shape of gists and summaries: JSON, short names, because there are as many as turns.
+"""The stored form of gists and summaries: JSON with short names, because there are as many as turns.
 
-Owns both directions, and an error that says so where a stored artefact is damaged.
+Owns encoding and decoding, and a clear error for a damaged artefact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backscroll.vocab.part import Json
 
 
 class _IdTable:
-    """Ids by number: a thread's 32 digits are written once."""
+    """Ids by number: the 32 digits of a thread are written once."""
 
     def __init__(self, threads: list[str]) -> None:
         self.threads = threads
@@ -58,7 +58,7 @@ def encode_gist(made: Gist) -> bytes:
 
 
 def decode_gist(body: bytes) -> Gist:
-    """Return what `encode_gist` wrote."""
+    """Read what `encode_gist` wrote."""
     data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         ref = _IdTable(list(data["threads"])).unpack_ref

@@ -1,7 +1,7 @@
-"""Summaries: what replaces a span of turns, made from their gists or from the summaries below.
+"""Summaries: text that replaces a span of turns, made from their gists or from the summaries below.
 
 Extractive, like gists: essentials that are still open at the end of the span come first, then the weightiest quotations, one
-of each kind of thing that was said several times, spread over the span, in the order of time and each with its handle. What
+of each group of similar statements, spread over the span, in the order of time and each with its handle. What
 does not fit is counted beside the handle of the whole.
 """
 
@@ -40,7 +40,7 @@ from backscroll.formats.language import language_of
 from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 
-#: How summaries are made by rules; the version goes up whenever the same inputs would give another summary.
+#: The recipe of rule-made summaries; raise its version whenever the same inputs would give another summary.
 RECIPE = Recipe("summary", 3)
 _SHORTEST = 24  # characters of a quotation that is cut
 
@@ -53,17 +53,17 @@ class Summary(Gist):
 
 
 def let_go() -> None:
-    """Forget what is remembered of words."""
+    """Clear the cache of texts."""
     _chosen_lines.cache_clear()
 
 
 def limit_of(level: int) -> int:
-    """Return how many tokens a summary of a level may have."""
+    """Return the maximum number of tokens of a summary of a level."""
     return LIMITS.get(level, TOP_LIMIT)
 
 
 class _SummaryRoom:
-    """Lines that were chosen so far, and how many tokens are left."""
+    """Lines chosen so far, and the tokens left."""
 
     def __init__(self, limit: int, count: Count) -> None:
         self.limit, self.count = limit, count
@@ -75,7 +75,7 @@ class _SummaryRoom:
         return max(0, self.limit - self.used)
 
     def take(self, text: str, upto: float = 1.0) -> bool:
-        """Take a text if it fits below a share of the room."""
+        """Take a text if it fits into a share of the room."""
         cost = self.count(text) + 1
         if self.used + cost > self.limit * upto:
             return False
@@ -91,13 +91,13 @@ def summarise(
     level: int = 1,
     language: str = "",
 ) -> Summary:
-    """Return one summary of what several gists or summaries speak of, in order."""
+    """Return one summary of several gists or summaries, in order."""
     limit = limit_of(level) if limit_tokens is None else limit_tokens
     return SummaryDraft(children, count=count, level=level, language=language).within(limit)
 
 
 class SummaryDraft:
-    """A summary with an open length: the caller that fits it to a budget asks several times."""
+    """A summary whose length is open: a caller that fits it to a budget asks several times."""
 
     def __init__(
         self, children: Sequence[Gist], *, count: Count = rough_count, level: int = 1, language: str = ""
@@ -112,7 +112,7 @@ class SummaryDraft:
         )
 
     def within(self, limit: int) -> Summary:
-        """Return the summary of at most so many tokens."""
+        """Return the summary in at most so many tokens."""
         kids, found, lines = self.kids, self.found, self.lines
         if not kids:
             return Summary("", (), level=self.level)
@@ -132,9 +132,9 @@ class SummaryDraft:
 
 @lru_cache(maxsize=64)
 def _chosen_lines(quoted: tuple[tuple[GistLine, ...], ...]) -> list[tuple[GistLine, int]]:
-    """Return one line of each cluster with the child it is in, in order of time; what was said often weighs more.
+    """Return one line of each cluster with its child, in order of time; repeated statements get more weight.
 
-    Remembered, because spans are rendered together and one by one.
+    Cached, because spans are rendered together and one by one.
     """
     pool = [(line, place) for place, lines in enumerate(quoted) for line in lines]
     if len(pool) > COMPARED:
@@ -163,12 +163,12 @@ def _render_summary(
     words: Mapping[str, str],
     handle: str,
 ) -> tuple[str, list[Essential], list[GistLine]]:
-    """Return the text, the essentials it says and the lines it quotes."""
+    """Return the text, the essentials it states and the lines it quotes."""
     whole = max(0, limit - count(handle) - 2)
     said: list[Essential] = []
     quoted: list[GistLine] = []
     text = ""
-    for share in (0.9, 0.78, 0.64, 0.5, 0.36):  # labels cost too, and so does saying what is missing
+    for share in (0.9, 0.78, 0.64, 0.5, 0.36):  # labels cost too, and so does the note on what is missing
         room = _SummaryRoom(int(whole * share), count)
         said = _urgent(found, room, ESSENTIALS_SHARE, words)
         said += _names(found, room, NAMES_SHARE)
@@ -188,7 +188,7 @@ def _render_summary(
 
 
 def _order(found: Findings) -> list[Essential]:
-    """Open essentials other than names: by kind and weight, the newest first among equals."""
+    """Order the open essentials other than names: by kind and weight, the newest first among equals."""
     kinds = {kind: number for number, kind in enumerate(EssentialKind)}
     rows = [
         (kinds[e.kind], -e.weight, -place, e) for place, e in enumerate(found.open) if e.kind not in NAMED
@@ -199,7 +199,7 @@ def _order(found: Findings) -> list[Essential]:
 def _urgent(
     found: Findings, room: _SummaryRoom, share: float, words: Mapping[str, str], known: set[int] | None = None
 ) -> list[Essential]:
-    """Return kinds take turns, so that fifty to-dos leave room for the one decision."""
+    """Choose urgent essentials, kinds taking turns, so that fifty to-dos leave room for the one decision."""
     queues: dict[EssentialKind, list[Essential]] = {}
     for essential in _order(found):
         if known is None or id(essential) not in known:
@@ -230,7 +230,7 @@ def _select_quotes(
     room: _SummaryRoom,
     words: Mapping[str, str],
 ) -> list[GistLine]:
-    """Return lines for the rest of the room: the best of each child first, then by weight."""
+    """Choose lines for the remaining room: the best of each child first, then by weight."""
     told = flat("\n".join(e.text for e in said))
     free = [
         (n, line, place)
@@ -244,7 +244,7 @@ def _select_quotes(
     leading = set(best.values())
     ranked = sorted(free, key=lambda row: (row[0] not in leading, -row[1].score, -row[0]))
     chosen = {n for n, line, _ in ranked if room.take(_line(line, words))}
-    if not chosen and ranked:  # better the beginning of the weightiest than nothing of what happened
+    if not chosen and ranked:  # better the beginning of the heaviest line than none
         line = ranked[0][1]
         text = clip_text(
             flat(line.text), room.left - room.count(_line(replace(line, text=""), words)) - 1, room.count
@@ -283,7 +283,7 @@ def _sections(said: Sequence[Essential], words: Mapping[str, str]) -> Iterator[s
 
 
 def _render_quotes(quoted: Sequence[GistLine], words: Mapping[str, str]) -> Iterator[str]:
-    """Yield quotations in order; several of one message are on one line."""
+    """Yield quotations in order; those of one message share a line."""
     at = 0
     while at < len(quoted):
         line, end = quoted[at], at + 1
@@ -299,7 +299,7 @@ def _render_quotes(quoted: Sequence[GistLine], words: Mapping[str, str]) -> Iter
 def summarise_messages(
     messages: Sequence[Message], *, limit_tokens: int | None = None, count: Count = rough_count
 ) -> Summary:
-    """Return one summary of any stretch of messages, shorter than they are; empty where that is not possible."""
+    """Return one summary of any stretch of messages, shorter than they are; empty if that is not possible."""
     said = filter_quotable(messages)
     limit = LIMITS[1] if limit_tokens is None else limit_tokens
     gists = [gist_messages(piece, count=count) for piece in cut(said, _opens)]
@@ -317,6 +317,6 @@ def _opens(message: Message) -> bool:
 
 
 def told_by(text: str, essentials: Sequence[Essential]) -> list[Essential]:
-    """Return which essentials a text says; what a model left out can be found by this."""
+    """Return the essentials that a text states; used to find what a model left out."""
     known = flat(text)
     return [e for e in essentials if says(known, e)]

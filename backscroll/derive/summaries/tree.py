@@ -1,6 +1,6 @@
-"""The summary tree: which spans there are, and which of them a change touches.
+"""The summary tree: its spans, and which of them a change affects.
 
-Level 0 are pieces (a turn, or part of a long one), level 1 spans of pieces, and so on. Where a span opens is decided by its
+Level 0 are pieces (a turn, or part of a long one), level 1 spans of pieces, and so on. Whether a span opens depends on its
 opening message alone (`derive/summaries/spans`), so regrouping begins at the span before a change and ends at the first
 opening behind it that was there before: one path, not everything. Refuses reading and writing; those are passed in.
 """
@@ -18,14 +18,14 @@ from backscroll.record.derived import SummaryNode
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Role
 
-#: Under this name the store keeps how far the tree of a thread has come.
+#: The name under which the store keeps the progress of a thread's tree.
 PROGRESS = "tree"
 _INITIAL = {"user": "u", "assistant": "a", "system": "s", "tool": "t"}
 _ROLE = {initial: role for role, initial in _INITIAL.items()}
 
 
 class TreeMessage(NamedTuple):
-    """A message as the tree sees it: where it is and what it depends on, without its words."""
+    """A message as the tree sees it: its position and its hash, without its text."""
 
     message: Ref
     revision: Ref
@@ -37,12 +37,12 @@ class TreeMessage(NamedTuple):
 
     @property
     def shown(self) -> bool:
-        """True where summaries may quote it."""
+        """True if summaries may quote it."""
         return not self.hidden and self.role != "system"
 
     @property
     def input(self) -> str:
-        """What a gist depends on."""
+        """What a gist depends on in this message."""
         return gist.input_of(self.message, self.revision, self.role, self.digest, pinned=self.pinned)
 
 
@@ -64,7 +64,7 @@ def piece(thread: str, run: Sequence[TreeMessage]) -> SummaryNode:
 
 
 def span(thread: str, level: int, children: Sequence[SummaryNode]) -> SummaryNode:
-    """Return the node above some nodes."""
+    """Return the parent of some nodes."""
     first = children[0]
     return SummaryNode(
         thread,
@@ -80,7 +80,7 @@ def span(thread: str, level: int, children: Sequence[SummaryNode]) -> SummaryNod
 
 
 def _version(role: str, covered: Iterable[str]) -> str:
-    """Return a hash over what a node covers, behind the initial of the role that opens it."""
+    """Return a hash over what a node covers, after the initial of the role that opens it."""
     hashed = hashlib.sha256("\n".join(covered).encode("utf-8", "surrogatepass"))
     return _INITIAL[role] + hashed.hexdigest()[:31]
 
@@ -91,12 +91,12 @@ def role_of(node: SummaryNode) -> str:
 
 
 def opens(node: SummaryNode, level: int) -> bool:
-    """Return True if a node of the level below opens a node of this level by itself (the first one of all does anyway)."""
+    """Return True if a node of the level below opens a node of this level by itself (the very first always does)."""
     return rank(role_of(node), node.opening) >= level
 
 
 def just_before(position: bytes) -> bytes:
-    """Return a position after which nothing but this one and what follows it comes."""
+    """Return a position after which only this position and later ones come."""
     if not position:
         return position
     last = position[-1]
@@ -108,23 +108,23 @@ class Regrouping:
     """The result of regrouping one stretch of a level."""
 
     start: bytes | None  # position at which it began; None: the very beginning
-    stop: bytes | None  # position at which the old spans go on; None: the very end
+    stop: bytes | None  # position at which the old spans resume; None: the very end
     runs: tuple[tuple[TreeMessage | SummaryNode, ...], ...]
 
 
 class LevelSource(NamedTuple):
-    """The facts about a level that regrouping needs."""
+    """Access to the existing nodes of a level, for regrouping."""
 
     walk: Callable[
         [bytes | None], Iterator[TreeMessage | SummaryNode]
-    ]  # what its spans are made of, after a position
+    ]  # the nodes of the level below, after a position
     opens: Callable[[TreeMessage | SummaryNode], bool]
-    last_before: Callable[[bytes], SummaryNode | None]  # of the spans as they were
-    had: Callable[[bytes], bool]  # a span began at this position
+    last_before: Callable[[bytes], SummaryNode | None]  # its spans before the change
+    had: Callable[[bytes], bool]  # whether a span began at this position
 
 
 def regroup(level: LevelSource, dirty: Sequence[bytes], endless: bytes | None) -> Iterator[Regrouping]:
-    """Cut again where something changed.
+    """Recompute the spans of a level after a change.
 
     `dirty` are positions at which something was or is; from `endless` on everything is new. What lies between two regions is
     as it was.

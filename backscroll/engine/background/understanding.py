@@ -33,7 +33,7 @@ _GRACE = 5.0  # seconds that a call under way may still take when the engine is 
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Return whether a model is to be asked by itself: one is configured, and the settings do not say otherwise."""
+    """Return whether models are asked automatically: one is configured, and the settings do not disable it."""
     if settings.understanding != "auto":
         return False
     try:
@@ -46,9 +46,9 @@ def is_wanted(settings: Settings) -> bool:
 def understand(
     engine: EngineScope, thread: str, stop: Callable[[], bool] = lambda: False, *, newest: int | None = None
 ) -> int:
-    """Have a model read and write what is due for a thread, within the daily allowance; return how many things it made.
+    """Have a model read and write what is due for a thread, within the daily allowance; return how many artefacts it made.
 
-    `newest`: only so many turns from the end are looked through.
+    `newest`: look only at so many turns from the end.
     """
     from backscroll.engine.knowledge.model_turns import read_pending  # start-up: only with a model
     from backscroll.engine.tree.model_summaries import write_pending
@@ -62,7 +62,7 @@ def understand(
 
 
 def _settle_tasks(engine: EngineScope, thread: str, stop: Callable[[], bool]) -> int:
-    """Outcomes and lessons of tasks that ended, a plan and questions for those that were sent back, since the last run."""
+    """Write outcomes and lessons of tasks that ended, and plans and questions for those sent back, since the last run."""
     head = engine.store.read(lambda reader: _looked_upto(reader, thread))
     if head is None:
         return 0
@@ -81,7 +81,7 @@ def _settle_tasks(engine: EngineScope, thread: str, stop: Callable[[], bool]) ->
 
 
 def _looked_upto(reader: Reader, thread: str) -> int | None:
-    """Return the newest event, where a step of a task was taken since the last run; else None."""
+    """Return the newest event if a step of a task was taken since the last run; else None."""
     state, seen = reader.thread(thread), reader.progress(thread, TASKS)
     if state is None or state.head == seen:
         return None
@@ -105,7 +105,7 @@ def _understand_task(thread: ThreadScope, task: Task) -> int:
 
 
 class UnderstandingWorker:
-    """One OS thread that has a model understand the threads that this engine writes to."""
+    """An OS thread that has a model process the threads this engine writes to."""
 
     def __init__(self, engine: EngineScope) -> None:
         self.engine = engine
@@ -117,7 +117,7 @@ class UnderstandingWorker:
         self._thread: threading.Thread | None = None
 
     def tell(self, thread: ThreadScope) -> None:
-        """Something was written."""
+        """Queue a thread that was written to."""
         with self._lock:
             self._due[thread.id] = None
             if self._thread is None and not self._stop.is_set():
@@ -127,7 +127,7 @@ class UnderstandingWorker:
         self._wake.set()
 
     def stop(self) -> None:
-        """Rest for good; a call under way gets a few seconds, then it is cut short."""
+        """Stop permanently; a call in progress gets a few seconds, then it is aborted."""
         self._stop.set()
         self._wake.set()
         worker = self._thread

@@ -1,9 +1,9 @@
-"""Background work: digests, gists, summaries, vectors, made ahead of time and off the hot path.
+"""Background work: digests, gists, summaries and vectors, made ahead of time and off the hot path.
 
-A worker holds one thread of the store at a time (a lease in the store, so several processes never do the same work, and work
-of one that died is taken up again), brings it up to date step by step, and notes how far it got: stopping at any moment
-loses nothing. Nothing waits for a worker: what is not made yet is made on demand, or left out and said so. One that lives beside
-callers works in small slices and makes way for them (`engine/core/pacing`); one that is run does everything at once.
+A worker holds one thread of the store at a time (a lease in the store, so several processes never do the same work, and
+another takes over if one dies), updates it step by step, and records its progress: stopping at any moment loses nothing.
+Nothing waits for a worker: what is missing is made on demand, or left out and reported. A worker beside callers works in
+small slices and yields to them (`engine/core/pacing`); one that is run explicitly does everything at once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Step = Callable[["EngineScope", str, int], int]
 
 
 def steps(engine: EngineScope) -> Sequence[Step]:
-    """Return what there is to do for a thread, cheapest first."""
+    """Return the steps of work on a thread, cheapest first."""
     out: list[Step] = [catch_up, read_preferences]
     if engine.settings.extractor != "none":
         out.append(analyse)
@@ -62,7 +62,7 @@ def steps(engine: EngineScope) -> Sequence[Step]:
 
 
 def _remember(engine: EngineScope, thread: str, _limit: int) -> int:
-    """Read what is to be remembered of a thread; only what is new is read, so there is never much to do at once."""
+    """Derive the memories of a thread; only new messages are read, so a run is always short."""
     read_memories(engine.thread(thread))
     return 0
 
@@ -70,7 +70,7 @@ def _remember(engine: EngineScope, thread: str, _limit: int) -> int:
 def bring_up_to_date(
     engine: EngineScope, thread: str, stop: Callable[[], bool] = lambda: False, pace: Pace | None = None
 ) -> int:
-    """Derive everything that is due for a thread, here and now; return how many things were made. `pace`: beside callers."""
+    """Derive everything that is due for a thread now; return how many artefacts were made. `pace`: yields to callers."""
     made, stride = 0, STRIDE if pace is None else SLICE
     if pace is not None:
         pace.begin()
@@ -87,7 +87,7 @@ def bring_up_to_date(
 
 @dataclass(frozen=True, slots=True)
 class _WorkerThread:
-    """A thread that a worker holds."""
+    """A thread that a worker holds a lease for."""
 
     thread: str
     seen: int  # the event up to which everything was made before
@@ -96,7 +96,7 @@ class _WorkerThread:
 
 
 class Worker:
-    """One worker; `run` does the work where it is called, `start` in an OS thread of its own."""
+    """A background worker; `run` works in the calling OS thread, `start` in one of its own."""
 
     def __init__(self, engine: EngineScope, *, models: bool = False) -> None:
         self.engine = engine
@@ -119,7 +119,7 @@ class Worker:
     # -- life ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to work; a second call does nothing."""
+        """Start working; a second call does nothing."""
         if self._thread is None:
             if is_wanted(self.engine.settings):
                 self.understanding = UnderstandingWorker(self.engine)
@@ -127,7 +127,7 @@ class Worker:
             self._thread.start()
 
     def stop(self) -> None:
-        """Finish the step at hand and rest for good."""
+        """Finish the current step and stop permanently."""
         if self.understanding is not None:
             self.understanding.stop()
         self._stop.set()
@@ -140,14 +140,14 @@ class Worker:
                 self._let_go(held)
 
     def tell(self, thread: ThreadScope) -> None:
-        """Something was written."""
+        """Queue a thread that was written to."""
         self.engine.callers.came()
         self._wake.set()
         if self.understanding is not None:
             self.understanding.tell(thread)
 
     def warm(self, thread: str) -> None:
-        """A prompt needs the graph of a thread: put it together, and keep it up to date from now on."""
+        """Build the graph of a thread that a prompt needs, and keep it up to date from now on."""
         self._wanted[thread] = True
         while len(self._wanted) > _WANTED:
             del self._wanted[next(iter(self._wanted))]
@@ -155,12 +155,12 @@ class Worker:
 
     @property
     def working(self) -> bool:
-        """True while there is a thread of its own."""
+        """True while its OS thread runs."""
         return self._thread is not None
 
     @property
     def busy(self) -> int:
-        """How many threads of the store it works on at this moment."""
+        """The number of threads of the store being worked on."""
         return len(self._held)
 
     def _live(self) -> None:
@@ -180,7 +180,7 @@ class Worker:
     # -- work ------------------------------------------------------------------------------------------------
 
     def run(self, limit: int | None = None) -> int:
-        """Take up what is due until nothing is left (or so many threads are done); return how many threads."""
+        """Process due threads until none is left (or `limit` are done); return how many."""
         done = 0
         self.engine.store.index_rest()
         while not self._stop.is_set() and (limit is None or done < limit):
@@ -191,7 +191,7 @@ class Worker:
         return done
 
     def _warm_wanted(self) -> None:
-        """Put together the graphs that prompts asked for."""
+        """Build the graphs that prompts asked for."""
         for name in [name for name, waits in list(self._wanted.items()) if waits]:
             if not self._stop.is_set():
                 self._warm(name)
@@ -203,7 +203,7 @@ class Worker:
             warm(self.engine.thread(name))
 
     def _look_for_silence(self) -> None:
-        """Now and then: conversations in which nothing more is said."""
+        """Periodically flush conversations that have gone idle."""
         if self._now() - self._take_snapshot < _SILENCE * 1_000_000 or self._stop.is_set():
             return
         self._take_snapshot = self._now()
@@ -213,7 +213,7 @@ class Worker:
             flush_idle(self.engine)
 
     def _claim(self) -> _WorkerThread | None:
-        """Return the next thread with something to do. One that failed at its newest event is left until something changes."""
+        """Return the next thread with work to do. A thread that failed at its newest event is skipped until it changes."""
         while self.engine.store.read(lambda reader: reader.behind(JOB, 1)):
             now = self._now()
             until = now + LEASE * 1_000_000
@@ -230,7 +230,7 @@ class Worker:
         return 0 if state is None else state.head
 
     def _one(self, held: _WorkerThread) -> int:
-        """Bring one thread up to date; 1 where that is done, 0 if it failed, was stopped or took too long at once."""
+        """Process one thread; 1 if done, 0 if it failed, was stopped or took too long."""
         broken_off = False
 
         def enough() -> bool:
@@ -265,13 +265,13 @@ class Worker:
         return 1
 
     def _pace(self) -> Pace | None:
-        """Return the rhythm of a worker beside callers; None for one that is run while a caller waits for it."""
+        """Return the pacing beside callers; None for a worker that is run while a caller waits for it."""
         if self._thread is None or self._thread is not threading.current_thread():
             return None
         return Pace(self.engine.callers, self._stop.wait)
 
     def _preload(self, thread: str) -> None:
-        """Warm what the next question is likely to need; of use only to the program that the worker lives in."""
+        """Load what the next recall is likely to need; useful only in the process the worker runs in."""
         if self._thread is None:
             return
 
@@ -282,7 +282,7 @@ class Worker:
             self._warm(thread)
 
     def _let_go(self, held: _WorkerThread) -> None:
-        """Let another process take it up, from where it was; what was made meanwhile is there."""
+        """Release a thread, so that another process can continue it; what was made so far is stored."""
         if self._held.pop(held.thread, None) is not None and self._now() < held.until:
             self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, held.seen))
 

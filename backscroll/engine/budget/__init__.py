@@ -1,4 +1,4 @@
-"""What a prompt or a call may take: token counts, prices, windows, the room for an answer, and what a caller asks for.
+"""Budgets of prompts and calls: token counts, prices, context windows, the room for an answer, and the caller's request.
 
-Reads the store's counts and the price tables. Refuses to decide what goes into a prompt: that is `engine/prompts`.
+Reads the store's counts and the price tables. What goes into a prompt is decided in `engine/prompts`.
 """

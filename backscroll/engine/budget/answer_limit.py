@@ -1,9 +1,8 @@
-"""How long an answer may be: what is kept free for it in a prompt, and what is asked for when the prompt is sent.
+"""The length of answers: how many tokens a prompt reserves for one, and how many are requested when it is sent.
 
-Owns the arithmetic. What a model can answer at most is in its table (`llm/prices/windows`), thinking included; a service
-that allows less says so once, and is believed. In a prompt's budget an eighth is kept free, so that long prompts leave room for
-long answers; what is asked for is all that the model can answer, as far as it fits into the window beside the prompt, and as far as
-limits on money allow.
+Owns the arithmetic. A model's maximum output is in its table (`llm/prices/windows`), thinking included; if a service
+reports a lower limit, that limit is remembered. A prompt's budget reserves an eighth, so that long prompts leave room for
+long answers; the request then asks for all that the model can answer, as far as the window and the spending limits allow.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ _OF_MONEY = 0.25  # of what limits on money leave, one answer may cost this shar
 
 
 def output_limit(engine: EngineScope, model: str) -> int:
-    """Return tokens that an answer of a model can have at most, thinking included."""
+    """Return the maximum number of tokens in a model's answer, thinking included."""
     known = window_of(engine, model).output
     told: int | None = engine.memo.shelf(_REFUSED, _MODELS).get(plain_name(model))
     return known if told is None else min(known, told)
 
 
 def learn_output_limit(engine: EngineScope, model: str, most: int) -> None:
-    """Remember what a service said when it was asked for more."""
+    """Remember the limit that a service reported when more was requested."""
     engine.memo.shelf(_REFUSED, _MODELS)[plain_name(model)] = max(1, most)
 
 
 def reserve_for(engine: EngineScope, model: str, budget: int) -> int:
-    """Return tokens of a budget that are kept free for the answer, by default."""
+    """Return the tokens of a budget that are reserved for the answer by default."""
     share = min(max(USUAL, budget // _SHARE), budget // 4)
     return min(share, output_limit(engine, model)) if model else min(USUAL, share)
 
@@ -50,9 +49,9 @@ def reserve_for(engine: EngineScope, model: str, budget: int) -> int:
 def longest_answer(
     engine: EngineScope, model: str, *, sent: int, reserve: int, budget: int, window: int | None = None
 ) -> int:
-    """Return tokens to ask for beside a prompt of `sent` tokens, tools included: what the model can answer, as far as there is room.
+    """Return the tokens to request beside a prompt of `sent` tokens, tools included: the model's maximum, as far as there is room.
 
-    `window` is what a service said of itself; else the table counts, and for unknown models the `budget`.
+    `window` is what a service reported; else the table applies, and for unknown models the `budget`.
     """
     if not model:
         return reserve
@@ -64,10 +63,10 @@ def longest_answer(
 
 
 def reserve_within(engine: EngineScope, model: str, budget: int | None, wanted: object) -> int | None:
-    """Return what to keep free for an answer that a program limits to `wanted` tokens; None: what is usual.
+    """Return the reserve for an answer that a program limits to `wanted` tokens; None: the default.
 
-    A program may ask for longer answers than its budget for prompts holds. Then only so much is kept free as keeps prompt and
-    answer within the window, and never more than half of the budget.
+    A program may request longer answers than its prompt budget holds. Then the reserve only keeps prompt and answer within
+    the window, and is never more than half of the budget.
     """
     if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted <= 0:
         return None
@@ -83,7 +82,7 @@ def reserve_within(engine: EngineScope, model: str, budget: int | None, wanted: 
 def affordable_answer(
     engine: EngineScope, thread: ThreadScope, model: str, *, sent: int, most: int, provider: str = ""
 ) -> int:
-    """Return tokens of an answer of at most `most` that limits on money allow; never less than is usual, which the limits then refuse."""
+    """Return the part of an answer of `most` tokens that spending limits allow; never less than the default, which the limits then refuse."""
     limits = limits_of(engine, thread)
     rates = rates_of(engine, model, provider) if limits else None
     if rates is None:

@@ -1,8 +1,9 @@
-"""The ledger: every model call with its tokens, its price on the day, its purpose, and what it was for.
+"""The ledger: every model call with its tokens, its price on the day, and its purpose.
 
-Owns writing calls down, summing them, and the limits on money. A call is always written down: one whose price is unknown
-has none, one that failed is there too. It is written down before it goes out, as one without an answer, for the most that it can
-cost; what came of it takes that place. So what a crash cut off is never missing from the sum. Refuses prices (`llm/prices/prices`) and shapes of usage (`llm/prices/ledger`).
+Owns recording calls, summing them, and the spending limits. Every call is recorded, with an unknown price or as failed if
+need be. It is recorded before it is sent, as unanswered and at its maximum cost; its outcome then replaces that entry, so
+the sum never misses a call that a crash interrupted. Prices are in `llm/prices/prices`, shapes of usage in
+`llm/prices/ledger`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _LONGEST = 100  # characters of a purpose, a provider, a task
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What there is to write, and what that would cost."""
+    """What a model has yet to write, and what that would cost."""
 
     texts: int
     input: int  # tokens
@@ -49,17 +50,17 @@ class Estimate:
 
 
 def prices_of(engine: EngineScope) -> PriceTable:
-    """Return the person's own table of prices, or an empty one."""
+    """Return the user's own price table, or an empty one."""
     return price_table(engine.settings.prices)
 
 
 def window_of(engine: EngineScope, model: str = "") -> ContextWindow:
-    """Return the window of a model (default: the one in the settings)."""
+    """Return the context window of a model (default: the one in the settings)."""
     return window_for(model or engine.settings.model, table=prices_of(engine))
 
 
 def price_of(engine: EngineScope, model: str = "", *, provider: str = "") -> Price:
-    """Relative prices of a model (default: the one in the settings), for deciding what pays."""
+    """Return relative prices of a model (default: the one in the settings), for deciding what pays."""
     at = datetime.fromisoformat(engine.means.now())
     return price_for(model or engine.settings.model, provider=provider, at=at, table=prices_of(engine))
 
@@ -82,11 +83,11 @@ def record_call(
     also: Callable[[Writer], None] | None = None,
     settles: Charge | None = None,
 ) -> Charge:
-    """Write a call down. `usage` is what the vendor reported, in its own shape; None if it reported nothing.
+    """Record a call. `usage` is what the vendor reported, in its own shape; None if it reported nothing.
 
-    With `counted` (the tokens of the prompt as we counted them) the estimate for this model learns from the report.
-    `also` is written in the same transaction: what was paid for is never counted and then lost. `settles` is what
-    `record_asked` wrote down when the call went out; this takes its place.
+    With `counted` (the tokens of the prompt by our count) the correction for this model learns from the report. `also` is
+    written in the same transaction, so that no paid answer is recorded and then lost. `settles` is the entry that
+    `record_asked` wrote when the call was sent; this replaces it.
     """
     tokens = tokens_of(usage)
     said = _moment(engine, at)
@@ -140,10 +141,10 @@ def record_asked(
     turn: int | None = None,
     provider: str = "",
 ) -> Charge:
-    """Write down that a call is about to go out, for `record_call` to settle; durable when this returns.
+    """Record that a call is about to be sent, for `record_call` to settle; durable when this returns.
 
-    Until then it is on the ledger as one without an answer: the tokens of its prompt as we count them (`counted`), and the
-    most that it can cost, with an answer of `reserve` tokens.
+    Until then the ledger has it as unanswered: with the tokens of its prompt by our count (`counted`) and its maximum cost,
+    with an answer of `reserve` tokens.
     """
     said = engine.means.now()
     most = Tokens(input=counted, output=reserve, estimated=True)
@@ -226,7 +227,7 @@ def spending(
     until: str | datetime | None = None,
     thread: ThreadScope | str | None = None,
 ) -> list[SpendingTotal]:
-    """Sums over the ledger, `until` included; without `by` one sum over everything."""
+    """Return sums over the ledger, `until` included; without `by`, one sum over everything."""
     groups = (by,) if isinstance(by, str) else tuple(by)
     for name in groups:
         if name not in GROUPS:
@@ -239,7 +240,7 @@ def spending(
 
 
 def sum_costs(sums: Iterable[SpendingTotal], name: str = "") -> SpendingTotal:
-    """One sum of several, under a name."""
+    """Add up several sums under one name."""
     held = list(sums)
     figures = [figure.name for figure in fields(SpendingTotal) if figure.name != "group"]
     return SpendingTotal((name,), *(sum(getattr(s, figure) for s in held) for figure in figures))
@@ -253,7 +254,7 @@ def calls(
     thread: ThreadScope | str | None = None,
     limit: int = 100,
 ) -> list[Charge]:
-    """Return the calls themselves, newest first."""
+    """Return the recorded calls, newest first."""
     if limit < 0:
         raise InvalidInput(f"cannot read {limit} calls", hint="give a number of 0 or more")
     first, last = _span(engine, since, until)
@@ -275,7 +276,7 @@ def _span(
 
 
 def limits_of(engine: EngineScope, thread: ThreadScope | str | None = None) -> tuple[Limit, ...]:
-    """Return the limits in force, with what was spent under them so far."""
+    """Return the limits in force, with what was spent under each so far."""
     settings, out = engine.settings, list[Limit]()
     if settings.thread_limit and thread is not None:
         name = _thread(engine, thread)
@@ -296,16 +297,16 @@ def _limit(
 def check_limits(
     engine: EngineScope, thread: ThreadScope | str | None = None, expected: float | None = 0.0
 ) -> LimitCheck:
-    """Return whether a call may be made that is expected to cost so many US dollars (None: unknown).
+    """Return whether a call that is expected to cost so many US dollars (None: unknown) is allowed.
 
-    `verdict.state` is ok, warn or stop; `verdict.enforced()` raises `BudgetExceeded` where it is stop.
+    `verdict.state` is ok, warn or stop; `verdict.enforced()` raises `BudgetExceeded` on stop.
     """
     nano = None if expected is None else in_nano(expected)
     return judge_limits(limits_of(engine, thread), nano, engine.settings.warn_at)
 
 
 def check_allowance(engine: EngineScope, expected: float | None = 0.0) -> None:
-    """Refuse a background call where today's calls of that kind have used up their allowance."""
+    """Raise if today's background calls have used up their allowance."""
     allowed = engine.settings.understanding_limit
     if not allowed:
         return
@@ -331,6 +332,6 @@ def expected_cost(
 
 
 def rates_of(engine: EngineScope, model: str, provider: str = "") -> Rates | None:
-    """Return the prices of a model today; None if unknown."""
+    """Return the current prices of a model; None if unknown."""
     at = datetime.fromisoformat(engine.means.now())
     return rates_for(model, provider=provider, at=at, table=prices_of(engine))

@@ -1,7 +1,7 @@
-"""Counting the tokens of messages once: stored with each revision, remembered in memory, corrected by what vendors report.
+"""Token counts of messages: counted once, stored with each revision, cached in memory, corrected by vendors' reports.
 
-Owns when counts are written: together, behind the work, never inside an append. A count that could not be written is
-simply counted again. Refuses to know vocabularies (`llm/tokens/tokens`) and wires (`llm/tokens/overhead`).
+Owns when counts are written: in batches, after the work, never within an append. A count that could not be written is
+simply counted again. Vocabularies are in `llm/tokens/tokens`, overheads of wires in `llm/tokens/overhead`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TOGETHER = 256  # counts that are written at once
 
 
 class _Counts:
-    """What one engine remembers, and what it has still to write."""
+    """The counts that an engine caches, and those it has yet to write."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -61,7 +61,7 @@ def _at_close(engine: EngineScope) -> bool:
 def counts_for(
     engine: EngineScope, messages: Iterable[Message], tokenizer: Tokenizer, wire: str = "openai-chat"
 ) -> dict[Ref, int]:
-    """Return the tokens of each message on a wire, by its live revision (`message.revision`)."""
+    """Return the tokens of each message on a wire, by live revision (`message.revision`)."""
     key = f"{tokenizer.name}/{checked_wire(wire)}/{_RULES}"
     counts, given = _counts(engine), list(messages)
     out = {m.revision: n for m in given if (n := counts.known.get((m.revision, key))) is not None}
@@ -90,7 +90,7 @@ def _count(engine: EngineScope, message: Message, tokenizer: Tokenizer, wire: st
 
 
 def kept_bytes(engine: EngineScope) -> BytesOf:
-    """Return the bytes of attachments, those that the store keeps included."""
+    """Return a function that gives the bytes of attachments, including those in the store."""
 
     def bytes_of(media: Media) -> bytes | None:
         if media.data is not None or media.blob is None:
@@ -101,8 +101,10 @@ def kept_bytes(engine: EngineScope) -> BytesOf:
 
 
 def flush_if_many(engine: EngineScope) -> None:
-    """Write the counts that are still in memory only, once there are enough of them. Not while something is being read:
-    a write inside a read takes a second connection while it holds the first."""
+    """Write the counts that are only in memory, once there are enough of them.
+
+    Not during a read: a write inside a read takes a second connection while it holds the first.
+    """
     counts = _counts(engine)
     with counts.lock:
         many = len(counts.due) >= _TOGETHER
@@ -111,7 +113,7 @@ def flush_if_many(engine: EngineScope) -> None:
 
 
 def flush_counts(engine: EngineScope) -> int:
-    """Write the counts that are still in memory only; return how many were written."""
+    """Write the counts that are only in memory; return how many."""
     counts = _counts(engine)
     with counts.lock:
         due, counts.due = counts.due, {}
@@ -139,25 +141,25 @@ def flush_counts(engine: EngineScope) -> int:
 
 
 def calibration_of(engine: EngineScope, model: str) -> Calibration:
-    """Return how far our counts for a model were from what its vendor reported, so far."""
+    """Return how far our counts for a model have differed from its vendor's reports."""
     key = key_of(plain_name(model))
     return restore_calibration(engine.store.read(lambda reader: reader.meta(key)))
 
 
 def corrections_of(engine: EngineScope, models: Iterable[str]) -> dict[str, Calibration]:
-    """Return what was learned about the models of a list whose tokens are estimated."""
+    """Return the corrections learned for models whose tokens are estimated."""
     guessed = [name for name in models if name.strip() and not tokenizer_for(name).exact]
     found = {name: calibration_of(engine, name) for name in guessed}
     return {name: calibration for name, calibration in found.items() if calibration.calls}
 
 
 def correction(engine: EngineScope, model: str) -> float:
-    """Return what a count for this model is to be multiplied with: 1 for an exact tokenizer, or where nothing was reported."""
+    """Return the factor for counts of this model: 1 for an exact tokenizer, or without reports."""
     if not model.strip() or tokenizer_for(model).exact:
         return 1.0
     return calibration_of(engine, model).ratio
 
 
 def usable(engine: EngineScope, model: str, budget: int) -> int:
-    """Return a budget of the vendor's tokens in tokens as we count them."""
+    """Return a budget of the vendor's tokens in tokens by our count."""
     return int(budget / correction(engine, model))

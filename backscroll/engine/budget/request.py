@@ -1,7 +1,7 @@
-"""What a caller asks for when asking for a prompt: checked once, with everything looked up that depends on the model.
+"""A caller's request for a prompt: checked once, with everything that depends on the model looked up.
 
-Owns the arithmetic of the budget: it counts everything that is sent (tools, messages) and the room for the answer. Refuses budgets
-that cannot work, with what would.
+Owns the arithmetic of the budget: it covers everything that is sent (tools, messages) and the room for the answer. Rejects
+budgets that cannot work, and names one that does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """One request for a prompt."""
+    """A caller's request for a prompt."""
 
     budget: int  # tokens of everything, as we count them
     reserve: int
@@ -49,7 +49,7 @@ class PromptRequest:
 
     @property
     def room(self) -> int:
-        """What is left for messages."""
+        """The tokens left for messages."""
         return self.budget - self.reserve - self.tools_tokens - frame_tokens(self.wire)
 
 
@@ -63,7 +63,7 @@ def check_request(
     wire: str | None = None,
     handles: bool | None = True,
 ) -> PromptRequest:
-    """Check a request, and look up what depends on its model. Whether there is room in it is asked by `too_small`."""
+    """Check a request, and look up what depends on its model. Whether it has enough room is checked by `too_small`."""
     settings = engine.settings
     way = checked_wire(settings.wire if wire is None else wire)
     name = settings.model if model is None else model
@@ -81,9 +81,9 @@ def check_request(
 
 
 def too_small(engine: EngineScope, ask: PromptRequest, need: int, waiting: int = 0) -> BudgetTooSmall | None:
-    """Return the refusal of a budget that leaves less than `need` tokens for messages; None if it leaves enough.
+    """Return the error for a budget that leaves less than `need` tokens for messages; None if it leaves enough.
 
-    The minimum that it names is exact. `waiting` are tokens of calls that wait for their results.
+    The minimum in the error is exact. `waiting` are tokens of calls that await their results.
     """
     if ask.room >= need:
         return None
@@ -108,7 +108,7 @@ def too_small(engine: EngineScope, ask: PromptRequest, need: int, waiting: int =
 
 
 def _room(engine: EngineScope, ask: PromptRequest, budget: int) -> int:
-    """Return what the same request would leave for messages in another budget."""
+    """Return the room for messages that the same request would leave in another budget."""
     whole = _usable(engine, ask.model, budget)
     kept = _reserve(engine, None, whole, ask.model) if ask.shared else ask.reserve
     return replace(ask, budget=whole, reserve=kept).room
@@ -129,7 +129,7 @@ def _budget(engine: EngineScope, budget: Any, model: str) -> int:
 
 
 def _smaller(engine: EngineScope, model: str, budget: int) -> int:
-    """Return the budget, or the window of the model where that is smaller."""
+    """Return the budget, or the model's context window if that is smaller."""
     window = window_of(engine, model) if model else None
     return budget if window is None or not window.known else min(budget, window.tokens)
 
@@ -158,7 +158,7 @@ def _reserve(engine: EngineScope, reserve: Any, budget: int, model: str) -> int:
 
 
 def prices_for(engine: EngineScope, model: str) -> Prices:
-    """Return what tokens cost beside a plain token of input; usual prices without a model."""
+    """Return token prices relative to plain input; typical prices without a model."""
     if not model:
         return Prices()
 
@@ -168,13 +168,13 @@ def prices_for(engine: EngineScope, model: str) -> Prices:
 
 @dataclass(frozen=True, slots=True)
 class WireMeter(Meter):
-    """Weighs blocks as the wire of a request does."""
+    """Counts the tokens of blocks on the wire of a request."""
 
     ask: PromptRequest | None = None
     bytes_of: BytesOf = own_bytes
 
     def parts(self, parts: Sequence[Part], author: str | None = None) -> int:
-        """Return tokens of a message that consists of these parts, with all that the wire puts around it."""
+        """Return the tokens of a message with these parts, including the overhead of the wire."""
         assert self.ask is not None
         role = "tool" if any(isinstance(p, ToolResult) for p in parts) else "user"
         tokenizer, wire = self.ask.tokenizer, self.ask.wire

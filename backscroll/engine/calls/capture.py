@@ -1,9 +1,9 @@
-"""Overhearing a program that talks to a model by itself: what it sends and what it gets, into a thread.
+"""Transcript capture: record what a program sends to a model, and what it gets back, in a thread.
 
-A program sends its whole list of messages with every call, or (on the Responses wire) only what is new; both are understood, so
-that nothing is recorded twice, and edits, truncation and answers made again are seen as what they are. Owns reading request bodies
-of the three wires, recording answers with their price, and putting an assembled prompt into a request. Refuses: the SDKs of vendors
-(`surfaces/wrap/client`).
+A program sends its whole message list with every call, or (on the Responses wire) only what is new; both are recognised, so
+that nothing is recorded twice, and edits, truncation and regenerated answers are recorded as such. Owns parsing request
+bodies of the three wires, recording answers with their price, and putting an assembled prompt into a request. Vendors' SDKs
+are handled in `surfaces/wrap/client`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _GOES_ON = ("previous_response_id", "conversation")
 
 @dataclass(frozen=True, slots=True)
 class CapturedRequest:
-    """A request that was taken in, on its way to an answer."""
+    """A recorded request that awaits its answer."""
 
     wire: Wire
     model: str
@@ -76,7 +76,7 @@ def messages_in(wire: Wire, body: Mapping[str, Json]) -> list[ForeignMessage]:
 
 
 def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> CapturedRequest:
-    """Take in what a program is about to send."""
+    """Record the messages that a program is about to send."""
     goes_on = wire == "openai-responses" and any(body.get(name) for name in _GOES_ON)
     return take_in(thread, wire, str(body.get("model") or ""), messages_in(wire, body), only_new=goes_on)
 
@@ -84,7 +84,7 @@ def overhear(thread: Thread, wire: Wire, body: Mapping[str, Json]) -> CapturedRe
 def take_in(
     thread: Thread, wire: Wire, model: str, messages: Sequence[ForeignMessage], *, only_new: bool = False
 ) -> CapturedRequest:
-    """Take in messages that are about to be sent: a whole list, of which most is known, or only what is new."""
+    """Record messages that are about to be sent: a whole list, most of it known, or only what is new."""
     awaiting: tuple[Ref, ...] = ()
     system = list(takewhile(lambda m: m.role == "system", messages))
     spoken = messages[len(system) :]
@@ -102,7 +102,7 @@ def take_in(
 
 
 def append_all(thread: Thread, messages: Sequence[ForeignMessage]) -> None:
-    """Messages to the end of a thread, all or none, in the name of the program."""
+    """Append messages to a thread, all or none, with the program as actor."""
 
     spoken = [MessageDraft(message.role, checked_content(message.content, None)) for message in messages]
     if spoken:
@@ -118,9 +118,9 @@ def assemble_request(
     budget: int | None = None,
     heard: CapturedRequest | None = None,
 ) -> dict[str, Json]:
-    """Return the request with a prompt of ours in place of the program's list; everything else as it was.
+    """Return the request with an assembled prompt in place of the program's list; everything else unchanged.
 
-    An answer that was `heard` to be asked for again is not in it: the model is to give another one, not to go on with it.
+    An answer that the `heard` request regenerates is left out: the model is to give another one, not to continue it.
     """
     tools = cast("list[Mapping[str, Json]]", list(body.get("tools") or ()))
     name = next((n for n in _LIMITS if body.get(n)), "")
@@ -149,7 +149,7 @@ def assembled_messages(
     reserve: int | None = None,
     heard: CapturedRequest | None = None,
 ) -> list[ForeignMessage]:
-    """Return a prompt of ours in our own words, its system text first: for programs that have shapes of their own."""
+    """Return an assembled prompt as our own messages, its system text first: for programs with message types of their own."""
     kept = reserve_within(thread.engine, model, budget, reserve)
     prompt = _prompt(thread, budget, heard, model=model, tools=tools, wire=wire, reserve=kept)
     return messages_in(wire, prompt.request)
@@ -164,7 +164,7 @@ def _prompt(thread: Thread, budget: int | None, heard: CapturedRequest | None, *
 
 
 def reply_in(wire: Wire, told: Mapping[str, Json], model: str) -> Reply:
-    """Return the answer that a whole response holds."""
+    """Return the answer in a complete response."""
     if wire == "anthropic":
         return reply_of(told, model)
     if wire == "openai-responses":
@@ -198,7 +198,7 @@ def record_answer(
     provider: str,
     interrupted: str = "",
 ) -> None:
-    """Record an answer and what it cost. Where the program wants another one than it had, the new one is an alternative."""
+    """Record an answer and its cost. If the program regenerated an earlier answer, the new one is an alternative to it."""
     reply = reply_in(heard.wire, told, heard.model)
     usage = heard_tokens(lambda: tokens_of(told.get("usage")))
     take_reply(thread, heard, reply, usage, provider=provider, interrupted=interrupted)
@@ -213,7 +213,7 @@ def take_reply(
     provider: str,
     interrupted: str = "",
 ) -> None:
-    """The same for an answer that was read already; `usage` is estimated here where the service did not report it."""
+    """Record an answer that was parsed already; `usage` is estimated if the service did not report it."""
     if usage.estimated:
         said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
         spoken = tokenizer_for(heard.model).count(said)
@@ -246,7 +246,7 @@ def take_reply(
 
 
 def _alternative(thread: Thread, heard: CapturedRequest, reply: Reply) -> Ref | None:
-    """Put an answer beside the one before it, where both are one message of words."""
+    """Add an answer as an alternative to the previous one, if both are a single text message."""
     if len(heard.awaiting) != 1 or reply.tool_calls or not reply.text:
         return None
     said = said_in(reply, heard.wire, "call")
@@ -258,7 +258,7 @@ def _alternative(thread: Thread, heard: CapturedRequest, reply: Reply) -> Ref | 
 
 
 def record_failure(thread: Thread, heard: CapturedRequest, provider: str) -> None:
-    """A call that gave no answer is on the ledger too."""
+    """Record a call that gave no answer in the ledger."""
     record_call(
         thread.engine,
         model=heard.model or "unknown",
@@ -271,7 +271,7 @@ def record_failure(thread: Thread, heard: CapturedRequest, provider: str) -> Non
 
 
 class StreamPieces:
-    """What has come of a streamed answer so far."""
+    """The pieces of a streamed answer received so far."""
 
     def __init__(self, wire: Wire, model: str) -> None:
         self.wire = wire
@@ -285,7 +285,7 @@ class StreamPieces:
             self._items: dict[int, dict[str, Json]] = {}
 
     def take(self, event: Mapping[str, Json]) -> None:
-        """One more."""
+        """Add one event."""
         self.came = True
         if self.wire == "anthropic":
             list(self._blocks.take(event))
@@ -310,7 +310,7 @@ class StreamPieces:
 
     @property
     def ended(self) -> bool:
-        """True once the stream said that it is whole."""
+        """True once the stream has reported its end."""
         if self.wire == "anthropic":
             return self._blocks.ended
         if self.wire == "openai-chat":
@@ -318,7 +318,7 @@ class StreamPieces:
         return self.whole is not None
 
     def response(self) -> Mapping[str, Json]:
-        """Return the response as a call without streaming would have given it; half a tool call is left out."""
+        """Return the response as a non-streaming call would have given it; incomplete tool calls are left out."""
         if self.whole is not None:
             return self.whole
         if self.wire == "anthropic":

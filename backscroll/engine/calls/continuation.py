@@ -1,8 +1,8 @@
-"""Whether a list goes on exactly where a thread ends, told by the ids of calls.
+"""Recognise by call ids that a message list continues exactly where a thread ends.
 
-Agents do the same thing again and get the same answer: by its words alone, a list that begins late in the conversation could stand
-in several places. The ids of calls are of one time only; where they say that the list begins with the end of the thread, what
-follows is new, and nothing needs to be compared. Refuses to guess: without such an id `engine/exchange/sync` decides.
+Agents repeat the same call and get the same answer: by its text alone, a list that starts late in the conversation could
+match several places. Call ids are unique; where they show that the list starts with the end of the thread, what follows is
+new and nothing needs to be compared. Without such an id `engine/exchange/sync` decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def known_part(thread: Thread, messages: Sequence[ForeignMessage]) -> int | None:
-    """Return how many messages at the beginning of a list the thread ends with; None if that is not certain."""
+    """Return how many messages at the start of a list the thread ends with; None if that is not certain."""
     if not any(call_ids(m.content) for m in messages) or any(m.role == "system" for m in messages):
         return None
     ends = [_name(role, content) for role, content in _newest(thread, len(messages))]
@@ -39,7 +39,7 @@ def _name(role: str, content: Content) -> tuple[str, str]:
 
 
 def _newest(thread: Thread, most: int) -> list[tuple[str, Content]]:
-    """Return what a thread ends with, without the system prompt that is kept up to date; oldest first."""
+    """Return the last messages of a thread, without the maintained system prompt; oldest first."""
     out: list[tuple[str, Content]] = []
     for message in thread.legible.messages(newest_first=True):
         about = cast("Mapping[str, Json]", message.content.metadata.get("act") or {})

@@ -1,7 +1,7 @@
-"""A conversation for programs that keep it as a list of their own: what a thread says now, and items of the Responses wire in and out.
+"""A thread as a message list for programs that keep their own: its current messages, and items of the Responses wire in both directions.
 
-Owns which messages of a thread such a list has, and items that come back to the same JSON value, those we do not understand
-included. Refuses: frameworks (`surfaces/adapters`), taking lists in that are sent again as a whole (`engine/calls/capture`).
+Owns which messages such a list contains, and a lossless round trip of items, including those we do not understand.
+Frameworks are in `surfaces/adapters`; complete lists are recorded by `engine/calls/capture`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WHOLE = "item"  # the kind of a part that holds an item we cannot take apart
 
 
 def iterate_spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Message]:
-    """Yield what a program's own list would hold: live and not hidden, without the system prompt that we keep up to date ourselves."""
+    """Yield what a program's own list would hold: live and not hidden, without the system prompt that we maintain."""
     for message in thread.messages(newest_first=newest_first):
         about = cast("Mapping[str, Json]", message.content.metadata.get("act") or {})
         if not message.hidden and not (message.role == "system" and about.get("system")):
@@ -34,12 +34,12 @@ def iterate_spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Me
 
 
 def clear(thread: Thread) -> int:
-    """Take everything out of the history, in one stroke: `undo` in the same name brings it back. Return how many messages went."""
+    """Delete all messages of the list in one stroke; `undo` by the same actor restores them. Return how many."""
     return thread.as_actor(PROGRAM).delete(*(m.id for m in thread.messages()))
 
 
 def give_back(thread: Thread) -> bool:
-    """Take back what a program did last (`clear`, a popped item); False if there is nothing of its own to take back."""
+    """Undo the program's last operation (`clear`, a popped item); False if there is none of its own."""
     try:
         thread.as_actor(PROGRAM).undo()
     except NotFound:
@@ -51,7 +51,7 @@ def give_back(thread: Thread) -> bool:
 
 
 def heard_item(item: Mapping[str, Json]) -> ForeignMessage:
-    """One item as a message; one that we cannot take apart is kept to the letter."""
+    """Convert an item to a message; one that we cannot parse is kept verbatim."""
     found = message_from_item(item)
     if found is not None:
         return ForeignMessage(*found)
@@ -59,7 +59,7 @@ def heard_item(item: Mapping[str, Json]) -> ForeignMessage:
 
 
 def told_items(thread: Thread, message: Message) -> list[dict[str, Json]]:
-    """Return the items of a message: those it came from, or what the wire would say."""
+    """Return the items of a message: those it came from, or what the wire would send."""
     first = message.parts[0] if message.parts else None
     if isinstance(first, Opaque) and first.vendor == VENDOR and first.kind == _WHOLE:
         whole = object_in(first.raw)
@@ -69,7 +69,7 @@ def told_items(thread: Thread, message: Message) -> list[dict[str, Json]]:
 
 
 def add_items(thread: Thread, items: Sequence[Json]) -> None:
-    """Items to the end of a thread, all or none."""
+    """Append items to a thread, all or none."""
     for number, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise InvalidInput(
@@ -79,7 +79,7 @@ def add_items(thread: Thread, items: Sequence[Json]) -> None:
 
 
 def newest_items(thread: Thread, limit: int | None = None) -> list[dict[str, Json]]:
-    """Return the items of a thread, the latest `limit` of them, oldest first."""
+    """Return the items of a thread, the newest `limit` of them, oldest first."""
     out: list[dict[str, Json]] = []
     if limit is not None and limit <= 0:
         return out
@@ -91,7 +91,7 @@ def newest_items(thread: Thread, limit: int | None = None) -> list[dict[str, Jso
 
 
 def pop_item(thread: Thread) -> dict[str, Json] | None:
-    """Take the latest item out and give it; it can be restored with `give_back`."""
+    """Delete the newest item and return it; `give_back` restores it."""
     for message in iterate_spoken(thread, newest_first=True):
         items = told_items(thread, message)
         if not items:
@@ -107,7 +107,7 @@ def pop_item(thread: Thread) -> dict[str, Json] | None:
 
 
 def _without_last(thread: Thread, message: Message, wanted: int) -> Content | None:
-    """Return a message with fewer of its parts, so that it makes one item less; None if nothing would be left."""
+    """Return a message with fewer parts, so that it makes one item less; None if nothing would be left."""
     parts = message.parts
     while wanted and parts:
         parts = parts[:-1]

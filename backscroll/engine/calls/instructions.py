@@ -1,6 +1,6 @@
-"""The system prompt of a thread that a program or an agent talks in: said first, changed only where it says something else.
+"""The system prompt of a thread that a program or an agent uses: recorded once, edited only when it changes.
 
-Owns the one system message that is kept up to date; other system messages are left alone.
+Owns the one system message that is maintained; other system messages are left alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIRST = 3  # messages among which it is
 
 
 def instruct(thread: Thread, said: ContentLike, actor: str = AGENT) -> None:
-    """Make this the system message of a thread; nothing is written where it says the same already."""
+    """Make this the system message of a thread; nothing is written if it is unchanged."""
     given = checked_content(said, None)
     about = cast("dict[str, Json]", given.metadata.get("act") or {})
     content: Content = replace(given, metadata={**given.metadata, "act": {**about, "system": True}})

@@ -1,8 +1,8 @@
-"""A model's answer into the log: the words exactly as the vendor sent them, and what they cost, in one transaction.
+"""Record a model's answer: exactly as the vendor sent it, with its cost, in one transaction.
 
-Owns: turning an answer on any wire into messages that can be sent back unchanged (signatures, encrypted reasoning, order of the
-items), giving calls without a usable id one, recording the results of tools, and the mark of a call that is at work (so that the
-next start knows what a crash left). What was paid for is never recorded without its charge, nor charged and lost.
+Owns: converting an answer on any wire into messages that can be sent back unchanged (signatures, encrypted reasoning, order
+of the items), assigning ids to calls without a usable one, recording tool results, and marking a call that is running (so
+that the next start knows what a crash interrupted). An answer and its charge are recorded together or not at all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _AT_WORK = "act:at work:"
 
 @dataclass(frozen=True, slots=True)
 class ReplyRecord:
-    """An answer as it is in the log."""
+    """An answer as recorded in the log."""
 
     messages: tuple[Ref, ...]
     calls: tuple[ToolCall, ...]  # with ids that are unique in the thread
@@ -51,7 +51,7 @@ class ReplyRecord:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedCall:
-    """A call that had begun when this was written; still there after a crash."""
+    """A call that was running when the process stopped."""
 
     call_id: str
     tool: str
@@ -59,7 +59,7 @@ class UnfinishedCall:
 
 
 def said_in(reply: Reply, wire: Wire, fresh: str) -> list[Content]:
-    """Return what an answer says, as contents of assistant messages; `fresh` begins the ids of calls that have none of their own."""
+    """Return an answer as contents of assistant messages; `fresh` prefixes the ids of calls without their own."""
     raw, calls = _assign_call_ids(reply, wire, fresh)
     try:
         found = _read(raw, wire)
@@ -103,7 +103,7 @@ def _assign_call_ids(reply: Reply, wire: Wire, fresh: str) -> tuple[Json, tuple[
 
 
 def _with_ids(raw: Json, wire: Wire, ids: Sequence[str]) -> Json:
-    """Return what the vendor sent, with these ids on its calls, in order."""
+    """Return the vendor's message with these ids on its calls, in order."""
     left = list(ids)
     if wire == "openai-chat":
         message = dict(cast("Mapping[str, Json]", raw))
@@ -130,10 +130,10 @@ def record_reply(
     paid: bool = True,
     settles: Charge | None = None,
 ) -> ReplyRecord:
-    """Write an answer and its charge down. `usage` is what counts where the vendor reported nothing; `facts` are kept with it.
+    """Record an answer and its charge. `usage` applies if the vendor reported nothing; `facts` are stored with it.
 
-    With `paid` False (no service was called) nothing goes on the ledger. `settles` is what was written down when
-    the call went out (`costing.record_asked`).
+    With `paid` False (no service was called) nothing goes on the ledger. `settles` is what was recorded when the call was
+    sent (`costing.record_asked`).
     """
     contents = said_in(reply, wire, f"call_{thread.head}")
     about: dict[str, Json] = {"model": model, **({"provider": provider} if provider else {})}
@@ -165,7 +165,7 @@ def record_reply(
 
 
 def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
-    """Ids of the calls that broke off at the limit of the answer."""
+    """Return the ids of the calls that were cut off at the output limit."""
     calls = [p.id for c in contents for p in c.parts if isinstance(p, ToolCall)]
     return {calls[n] for n in reply.cut if n < len(calls)}
 
@@ -173,7 +173,7 @@ def _halves(reply: Reply, contents: Sequence[Content]) -> set[str]:
 def _act(
     reply: Reply, content: Content, halves: set[str], facts: Mapping[str, Json] | None, last: bool
 ) -> dict[str, Json]:
-    """Return what is known about an answer besides its words, as it is in the metadata; of several messages the last one was cut."""
+    """Return the metadata of an answer's message; of several messages, the last is the one that was cut off."""
     out: dict[str, Json] = dict(facts or {})
     if last and reply.finish in ("length", "endless"):
         out["cut"] = True
@@ -184,7 +184,7 @@ def _act(
 
 
 def first_calls(reply: Reply, wire: Wire, most: int) -> Reply:
-    """Return the answer with no more than so many of its calls."""
+    """Return the answer with at most `most` of its calls."""
     if len(reply.tool_calls) <= most:
         return reply
     raw: Json = reply.raw
@@ -239,7 +239,7 @@ def _charge_reply(
 def record_result(
     thread: Thread, result: ToolResult, facts: Mapping[str, Json], *, at_work: bool = True
 ) -> Ref:
-    """Write the result of a call down; the mark that it was at work goes in the same moment."""
+    """Record the result of a call, and clear the mark that it was running, in one transaction."""
     content = checked_content(Content((result,), metadata={"act": dict(facts)}), None)
 
     def work(tx: Writer) -> Ref:
@@ -256,13 +256,13 @@ def record_result(
 
 
 def mark_at_work(thread: Thread, call: ToolCall, snapshot: str) -> None:
-    """Write down, before it begins, that a call is about to be carried out."""
+    """Record that a call is about to be executed."""
     told = dumps({"call": call.id, "tool": call.name, "snapshot": snapshot})
     thread.store.write(lambda tx: tx.set_meta(_AT_WORK + thread.id, told))
 
 
 def at_work(thread: Thread) -> UnfinishedCall | None:
-    """Return the call that was begun and never answered; None if the last run ended in order."""
+    """Return the call that was started and never answered; None if the last run ended normally."""
     raw = thread.store.read(lambda reader: reader.meta(_AT_WORK + thread.id))
     if not raw:
         return None
@@ -271,7 +271,7 @@ def at_work(thread: Thread) -> UnfinishedCall | None:
 
 
 def find_unanswered(thread: Thread) -> tuple[Ref | None, list[ToolCall]]:
-    """Return the calls at the end of the history that have no result yet, and the message that carries them."""
+    """Return the calls at the end of the history without a result, and the message that contains them."""
     answered: set[str] = set()
     waiting: list[ToolCall] = []
     carrier: Ref | None = None

@@ -1,8 +1,8 @@
-"""How the last run in a thread ended, where that was observed: stopped on purpose, at a limit, with a verdict.
+"""How the last run in a thread ended: stopped by the user, at a limit, or with a verdict.
 
-Owns one mark per thread. After a crash there is none, so the next start can tell what broke off from what a person stopped, and
-offer only the former. The mark names the newest message: whatever is said afterwards makes it void. It is not part of the log: who
-loses it is asked once more than needed.
+Owns one mark per thread. After a crash there is none, so the next start can tell an interrupted run from one that the user
+stopped, and offers to resume only the former. The mark names the newest message, so any later message voids it. It is not
+part of the log: losing it costs one unnecessary question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDED = "act:ended:"
 
 
 def mark_ended(thread: Thread, how: str) -> None:
-    """Write down how a run ended; empty: a run has begun and not ended."""
+    """Record how a run ended; empty: a run has started and not ended."""
     told = dumps({"how": how, "newest": _newest(thread)}) if how else ""
     known = thread.store.read(lambda reader: reader.meta(_ENDED + thread.id))
     if (known or "") != told:
@@ -27,7 +27,7 @@ def mark_ended(thread: Thread, how: str) -> None:
 
 
 def how_ended(thread: Thread) -> str:
-    """Return how the last run ended; empty if it broke off, or something was said since."""
+    """Return how the last run ended; empty if it was interrupted, or messages were added since."""
     raw = thread.store.read(lambda reader: reader.meta(_ENDED + thread.id))
     if not raw:
         return ""

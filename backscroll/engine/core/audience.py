@@ -1,7 +1,7 @@
-"""Scopes: which threads speak for a user or a project, and whose words a thread may be told.
+"""Scopes: which threads belong to a user or a project, and which threads may see each other's text.
 
-Owns the rule of privacy. What is said in a thread of a user is known in the threads of this user and nowhere else. What is said in
-a thread that belongs to no user is known in the threads of its project. A thread with neither has only itself.
+Owns the privacy rule. What is said in a user's thread is visible in that user's threads and nowhere else. What is said in a
+thread without a user is visible in the threads of its project. A thread with neither sees only itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCOPES = ("thread", "user", "project", "all")
 
 
 class ScopeOwner(TypedDict):
-    """The project and the user that a store is asked for."""
+    """The project and the user for which a store is queried."""
 
     project: str | None
     user: str | None
@@ -41,28 +41,28 @@ class ScopeThreads:
 
     @classmethod
     def of_user(cls, name: str) -> ScopeThreads:
-        """Return all threads of a user, in whatever project."""
+        """Return all threads of a user, in any project."""
         return cls("user", name)
 
     @classmethod
     def of_project(cls, name: str, *, everybody: bool = True) -> ScopeThreads:
-        """Return all threads of a project; without `everybody` only those that belong to no user."""
+        """Return all threads of a project; without `everybody`, only those without a user."""
         return cls("project", name, everybody)
 
     @property
     def key(self) -> str:
-        """The key of the thread that holds what people changed about the whole."""
+        """The key of the profile thread, which holds overrides for the whole scope."""
         return f"backscroll profile: {self.kind} {self.name}"
 
     @property
     def wanted(self) -> ScopeOwner:
-        """By what a store finds its threads."""
+        """The filter by which a store finds its threads."""
         if self.kind == "user":
             return {"project": None, "user": self.name}
         return {"project": self.name, "user": None if self.everybody else ""}
 
     def holds(self, about: ThreadDescription) -> bool:
-        """Return True for a thread that speaks for it."""
+        """Return True for a thread in the scope."""
         if self.kind == "user":
             return bool(self.name) and about.user == self.name
         return bool(self.name) and about.project == self.name and (self.everybody or not about.user)
@@ -70,9 +70,9 @@ class ScopeThreads:
     def threads(
         self, reader: Reader, limit: int = THREADS, memo: MutableMapping[Any, Any] | None = None
     ) -> list[ThreadState]:
-        """Return the threads that speak for it, the oldest first; of very many the most recently changed.
+        """Return the threads in the scope, the oldest first; if there are too many, the most recently changed.
 
-        `memo` has the rows that were read before: those of threads to which nothing was added are not read again.
+        `memo` holds rows read before: those of unchanged threads are not read again.
         """
         if not self.name:
             return []
@@ -96,7 +96,7 @@ class ScopeThreads:
 def _caught_up(
     reader: Reader, known: Sequence[ThreadState], heads: Mapping[str, int]
 ) -> list[ThreadState] | None:
-    """Return the same threads, with the rows of the few to which something was added read again; None if they are others, or many."""
+    """Return the same threads with the few changed rows read again; None if other threads belong now, or many changed."""
     if {state.id for state in known} != set(heads):
         return None
     late = [state.id for state in known if state.head != heads[state.id]]
@@ -108,7 +108,7 @@ def _caught_up(
 
 
 def scopes_of(about: ThreadDescription) -> tuple[ScopeThreads, ...]:
-    """Return what a thread belongs to: its user, then its project as far as that belongs to no user."""
+    """Return the scopes of a thread: its user, then the part of its project without users."""
     user = (ScopeThreads.of_user(about.user),) if about.user else ()
     project = (ScopeThreads.of_project(about.project, everybody=False),) if about.project else ()
     return (*user, *project)
@@ -117,25 +117,25 @@ def scopes_of(about: ThreadDescription) -> tuple[ScopeThreads, ...]:
 def near(
     reader: Reader, state: ThreadState, limit: int = THREADS, memo: MutableMapping[Any, Any] | None = None
 ) -> list[ThreadState]:
-    """Return the other threads whose words a thread is reported by itself: of its user and of its project, the oldest first."""
+    """Return the other threads that a thread sees by itself: those of its user and its project, the oldest first."""
     found = {one.id: one for scope in scopes_of(state.about) for one in scope.threads(reader, limit, memo)}
     found.pop(state.id, None)
     return sorted(found.values(), key=lambda one: (one.created_at, one.id))
 
 
 def heads_near(reader: Reader, state: ThreadState, limit: int = THREADS) -> dict[str, int]:
-    """Return the newest events of the threads that a thread is reported of, itself left out, without reading their rows."""
+    """Return the newest events of the threads that a thread sees, itself excluded, without reading their rows."""
     found = [head for scope in scopes_of(state.about) for head in reader.heads(**scope.wanted, limit=limit)]
     return {name: head for name, head in found if name != state.id}
 
 
 def is_near(about: ThreadDescription, other: ThreadDescription) -> bool:
-    """Return True if a thread is reported by itself what another one says."""
+    """Return True if one thread sees the text of another by itself."""
     return any(scope.holds(other) for scope in scopes_of(about))
 
 
 def wanted_from(info: ThreadInfo, scope: str) -> SearchFilter | None:
-    """Return the threads that are looked through from one when the user asks; None: only itself. None of another user is among them."""
+    """Return the filter for threads that are searched from one on request; None: only itself. Never those of another user."""
     if scope == "user":
         return SearchFilter(users=(info.user,)) if info.user else None
     if scope == "thread" or (scope == "project" and not info.project):
@@ -145,12 +145,12 @@ def wanted_from(info: ThreadInfo, scope: str) -> SearchFilter | None:
 
 
 def may_see(about: ThreadDescription, other: ThreadDescription) -> bool:
-    """Return True if words of another thread may be shown in this one when the user asks for them."""
+    """Return True if text of another thread may be shown in this one on request."""
     return not other.user or other.user == about.user
 
 
 def checked_scope(scope: str) -> str:
-    """The scope, or a clear error."""
+    """Return a valid scope, or raise InvalidInput."""
     if scope not in SCOPES:
         raise InvalidInput(f"unknown scope: {scope!r}", hint=f"use one of {', '.join(SCOPES)}")
     return scope

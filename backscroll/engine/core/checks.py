@@ -1,6 +1,6 @@
-"""What callers hand in, looked at before anything is written: they are not always type-checked.
+"""Validate what callers pass in before anything is written: callers are not always type-checked.
 
-Owns the question whether something is a content or a time at all; what it means is the business of others.
+Owns only whether something is a content, a time or a path at all; what it means is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PERHAPS: dict[type, tuple[str, ...]] = {
 
 
 def checked_content(value: ContentLike, author: str | None) -> Content:
-    """Return the content, or a clear error where it is none."""
+    """Return the content, or raise InvalidInput if it is not one."""
     if type(value) is str and (author is None or type(author) is str):
         return Content((Text(value),), author)
     given: Any = value
@@ -60,7 +60,7 @@ def checked_content(value: ContentLike, author: str | None) -> Content:
 
 
 def _with_blocks_read(value: ContentLike) -> str | Content | Part | Sequence[Part]:
-    """Return the same, with every dictionary turned into the part that it represents."""
+    """Return the value with every dictionary converted to the part it describes."""
     if isinstance(value, Mapping):
         return part_of(value)
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
@@ -100,7 +100,7 @@ def _check_names(value: Any) -> None:
 
 
 def checked_metadata(given: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return what a caller notes about a message; names that the engine gives a meaning are refused."""
+    """Return a message's metadata from a caller; names reserved by the engine are rejected."""
     for name in given:
         if not isinstance(cast("Any", name), str):
             raise InvalidInput(f"metadata cannot be named {name!r}", hint="use text for names")
@@ -119,7 +119,7 @@ def _no_content(value: object) -> InvalidInput:
 
 
 def checked_time(value: str | datetime | None) -> str | None:
-    """Return a time with its zone, or a clear error."""
+    """Return a time with its zone, or raise InvalidInput."""
     given: Any = value
     try:
         if not isinstance(given, str | datetime | None):
@@ -135,7 +135,7 @@ def checked_time(value: str | datetime | None) -> str | None:
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path, or a clear error where no file could have that name."""
+    """Return the path, or raise InvalidInput if no file could have that name."""
     try:
         if b"\0" in os.fsencode(path):
             raise ValueError
@@ -148,7 +148,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
 
 
 def checked_label(text: str) -> str:
-    """Return a short text that the store keeps as it is, or a clear error where no file could hold it."""
+    """Return a short text that the store keeps verbatim, or raise InvalidInput if it cannot be encoded."""
     if printable(text) != text:
         raise InvalidInput(
             f"not a text that can be stored: {text!r}",
@@ -158,7 +158,7 @@ def checked_label(text: str) -> str:
 
 
 def in_valid_text(work: Callable[P, T]) -> Callable[P, T]:
-    """Return a door to the rooms: every text among the arguments (a question, a name, a title) enters without lone surrogates."""
+    """Decorate a public method: every text argument (a question, a name, a title) is passed on without lone surrogates."""
 
     @wraps(work)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -173,7 +173,7 @@ def _valid(value: object) -> object:
 
 
 def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:
-    """Return the tools of a request, each an object that JSON can carry and that says which tool it is."""
+    """Return the tools of a request, each a JSON object that names its tool."""
     hint = "give each tool as the wire wants it: a dictionary with a name and a schema"
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
         raise InvalidInput(f"not a list of tools: {type(cast('object', tools)).__name__}", hint=hint)
@@ -192,7 +192,7 @@ def checked_tools(tools: Any) -> tuple[Mapping[str, Json], ...]:
 
 
 def _is_named(tool: Mapping[str, Any]) -> bool:
-    """Return True if a description says which tool it is: by a name, or by a kind that a service brings itself."""
+    """Return True if a definition names its tool: by a name, or by a type that the service provides."""
     if "name" in tool:
         return isinstance(tool["name"], str) and bool(tool["name"])
     kind = tool.get("type")

@@ -1,4 +1,4 @@
-"""What the pure rooms are not allowed to have: a clock and randomness. Passed in, so that tests can hold them still."""
+"""The clock and randomness that pure rooms may not have. Passed in, so that tests can fix them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def _now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClockAndIds:
-    """Clock and randomness of one engine."""
+    """The clock and source of ids of one engine."""
 
     now: Callable[[], str] = _now
     random: Callable[[int], bytes] = os.urandom
 
     def new_thread(self) -> str:
-        """Return a fresh thread id."""
+        """Return a new thread id."""
         return self.random(16).hex()
 
 
 def add_timezone(value: str | datetime | None) -> str | None:
-    """Return a time in ISO 8601 with a time zone; a time without one is taken as local."""
+    """Return a time in ISO 8601 with a time zone; a time without one is local."""
     if value is None:
         return None
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -35,5 +35,5 @@ def add_timezone(value: str | datetime | None) -> str | None:
 
 
 def utc(us: int) -> str:
-    """Microseconds since 1970 as an ISO time in UTC."""
+    """Return microseconds since 1970 as an ISO time in UTC."""
     return datetime.fromtimestamp(us / 1_000_000, UTC).isoformat()

@@ -1,4 +1,4 @@
-"""Which threads of a store cannot be read: nothing else may hide them, and `verify --repair` repairs them."""
+"""Find the threads of a store that cannot be read; `verify --repair` repairs them."""
 
 from __future__ import annotations
 

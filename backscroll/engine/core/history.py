@@ -1,7 +1,7 @@
-"""Reading a history: lazily, from either end, as of any event. `engine/thread` adds the writing half.
+"""Read a history: lazily, from either end, as of any event. `engine/thread` adds the writing half.
 
-Nothing here holds a transaction open: a page is read, then the next, all as of the same event, so a long walk through a
-history that others are changing still sees one moment.
+No transaction stays open: pages are read one by one, all as of the same event, so a long iteration sees one moment even
+while other processes write.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LoggedChange:
 
 @doors
 class History:
-    """One thread, now (`as_of` None) or as of an event: to the letter, or (`legible`) in valid Unicode."""
+    """The history of one thread, now (`as_of` None) or as of an event: verbatim, or in valid Unicode (`legible`)."""
 
     def __init__(self, store: Store, thread: str, as_of: int | None = None, *, read: Read = original) -> None:
         self.store = store
@@ -53,7 +53,7 @@ class History:
 
     @property
     def legible(self) -> History:
-        """The same history in valid Unicode: what the rooms read. Readers and exports get every letter instead."""
+        """The same history in valid Unicode, as analysis and prompts read it; callers and exports get the text verbatim."""
         return History(self.store, self.id, self.as_of, read=decode)
 
     def _message(self, entry: Entry, spoken: RevisionBody) -> Message:
@@ -72,12 +72,12 @@ class History:
         return self.store.read(lambda reader: work(View(reader, self._state(reader), when)))
 
     def reading(self, work: Callable[[View], T]) -> T:
-        """Do something with this history at one moment."""
+        """Run a function on this history in one read transaction."""
         return self._view(work)
 
     @property
     def info(self) -> ThreadInfo:
-        """What is known about the thread without reading its messages."""
+        """The thread's metadata, read without its messages."""
         info = info_of(self.store.read(self._state))
         if self._read is original:
             return info
@@ -89,7 +89,7 @@ class History:
         return self._view(lambda view: view.as_of)
 
     def __len__(self) -> int:
-        """Return how many live messages there are."""
+        """Return the number of live messages."""
         if self.as_of is None:
             return self.store.read(lambda reader: self._state(reader).messages)
         return self._view(lambda view: view.count())
@@ -114,10 +114,10 @@ class History:
         newest_first: bool = False,
         deleted: bool = False,
     ) -> Iterator[Message]:
-        """Walk over live messages, reading a page at a time.
+        """Iterate over live messages, reading a page at a time.
 
-        `after` and `before` name messages; `start` and `stop` count from 0 what is left between them, in the order of
-        the walk, like a slice (without negative numbers). With `deleted`, deleted messages are shown in their places.
+        `after` and `before` are message ids; `start` and `stop` slice the messages between them, in iteration order,
+        counted from 0 (no negative numbers). With `deleted`, deleted messages appear in their places.
         """
         if (start or 0) < 0 or (stop or 0) < 0:
             raise InvalidInput("start and stop count from 0", hint="use recent(n) for the end of a history")
@@ -151,7 +151,7 @@ class History:
             low, high = (low, edge) if newest_first else (edge, high)
 
     def __iter__(self) -> Iterator[Message]:
-        """Return all live messages in order."""
+        """Yield all live messages in order."""
         return self.messages()
 
     def _position(self, message: Ref | str, moment: int) -> bytes:
@@ -162,7 +162,7 @@ class History:
         return entry.position
 
     def _locate(self, ordinal: int, moment: int, role: str | None = None) -> tuple[bytes, int]:
-        """Return a position with at most `ordinal` live messages up to it, and how many to skip from there."""
+        """Return a position with at most `ordinal` live messages before or at it, and how many more to skip."""
 
         def search(view: View) -> tuple[bytes, int]:
             low, high, found = 0, moment, 0
@@ -178,7 +178,7 @@ class History:
         return self._view(search, moment)
 
     def message(self, message: Ref | str | int) -> Message:
-        """One message by id, or by its place (0 is the first, -1 the last)."""
+        """Return one message by id or index (0 is the first, -1 the last)."""
         if isinstance(message, int):
             start = message if message >= 0 else -1 - message
             found = list(self.messages(start, start + 1, newest_first=message < 0))
@@ -202,7 +202,7 @@ class History:
         return self._view(look)
 
     def place(self, message: Ref | str) -> int:
-        """Where a live message is, counted from 0."""
+        """Return the index of a live message, counted from 0."""
         ref = parse_ref(message)
 
         def look(view: View) -> int:
@@ -214,7 +214,7 @@ class History:
         return self._view(look)
 
     def revisions(self, message: Ref | str) -> list[Revision]:
-        """Return every revision of a message that this thread can see, oldest first: its edit history and its alternatives."""
+        """Return every revision of a message visible to this thread, oldest first: edits and alternatives."""
         ref = parse_ref(message)
 
         def look(view: View) -> list[Revision]:
@@ -232,7 +232,7 @@ class History:
     # -- turns -----------------------------------------------------------------------------------------------
 
     def turns(self, first: int = 0, last: int | None = None) -> Iterator[Turn]:
-        """Turns in order, by number; turn 0 is what comes before the first user message."""
+        """Yield turns in order, by number; turn 0 is what precedes the first user message."""
         moment = self.head
         low, opened = None, 0
         if first > 1:
@@ -249,7 +249,7 @@ class History:
             yield self._with_state(turn)
 
     def messages_from(self, low: bytes | None) -> Iterator[Message]:
-        """Live messages after a position."""
+        """Yield live messages after a position."""
         moment = self.head
         while True:
             rows = self._view(lambda view, low=low: view.page(_PAGE, after=low), moment)
@@ -259,7 +259,7 @@ class History:
             low = rows[-1][0].position
 
     def turn(self, which: int | str) -> Turn:
-        """One turn by its number, or by its id."""
+        """Return one turn by number or id."""
         number = which if isinstance(which, int) else self._view(lambda view: _turn_number(view, which))
         found = None if number is None or number < 0 else next(self.turns(number, number), None)
         if found is None:
@@ -284,7 +284,7 @@ class History:
     def events(
         self, first: int = 1, last: int | None = None, *, newest_first: bool = False
     ) -> Iterator[Event]:
-        """Yield the log itself, the shared past of a fork included."""
+        """Yield the events of the log, including the history that a fork shares."""
         moment = self.head
         last = moment if last is None else min(last, moment)
         while first <= last:
@@ -298,7 +298,7 @@ class History:
             first, last = (first, low - 1) if newest_first else (high + 1, last)
 
     def code_changes(self) -> Iterator[LoggedChange]:
-        """Yield the code changes that were logged."""
+        """Yield the code changes recorded in the log."""
         for event in self.events():
             if event.kind is Kind.CODE_CHANGED and event.body is not None:
                 yield _change(event)
@@ -313,7 +313,7 @@ def _change(event: Event) -> LoggedChange:
 
 
 def _turn_number(view: View, uuid: str) -> int | None:
-    """Return where the turn with this id stands now; None if its opening message is gone."""
+    """Return the current number of the turn with this id; None if its first message is deleted."""
     tail = uuid.rpartition("-")[2][-8:]
     seq = int(tail, 16) if len(tail) == 8 and all(c in "0123456789abcdef" for c in tail) else -1
     names = [view.state.id, *(parent.id for _, parent in ancestors(view.reader, view.state))]
@@ -332,7 +332,7 @@ def _turn_number(view: View, uuid: str) -> int | None:
 
 
 def message_of(entry: Entry, spoken: RevisionBody, content: Content | None = None) -> Message:
-    """Return the message that an entry and its words make, as the rooms read it; `content` where it was read before."""
+    """Build the message for an entry and its text, in valid Unicode; `content` if it was decoded before."""
     if spoken.body is None:
         raise Forgotten(f"message {entry.message.short} was forgotten")
     return Message(
@@ -352,7 +352,7 @@ def message_of(entry: Entry, spoken: RevisionBody, content: Content | None = Non
 
 
 def legible_message(message: Message) -> Message:
-    """Return a message that the user read to the letter, as the rooms read it."""
+    """Return a verbatim message in valid Unicode."""
     return replace(message, content=decode(encode(message.content)))
 
 
@@ -372,7 +372,7 @@ def _revision(event: Event, message: Ref, spoken: RevisionBody) -> Revision:
 
 
 def info_of(state: ThreadState) -> ThreadInfo:
-    """Return a thread's row as readers see it."""
+    """Return a thread's row as a ThreadInfo."""
     about = state.about
     return ThreadInfo(
         state.id,

@@ -1,4 +1,4 @@
-"""Which language something is in, and what it is about: for the rooms above, which do not reach into `formats` and `recall`.
+"""The language and the subject of a text: for the rooms above, which do not import `formats` and `recall`.
 
 Owns nothing; both are looked up there.
 """
@@ -10,10 +10,10 @@ from backscroll.recall.question.analysis import understand
 
 
 def language_of(text: str) -> str:
-    """`zh` or `en` where the letters say so clearly; empty if that would be a mere guess."""
+    """Return `zh` or `en` if the script shows it clearly; empty if that would be a guess."""
     return language.language_of(text)
 
 
 def subject_words(text: str) -> tuple[str, ...]:
-    """Return the words a text is about, in the form in which they are compared, each once; small words are left out."""
+    """Return the distinct subject words of a text in normalised form, without stop words."""
     return understand(text).words

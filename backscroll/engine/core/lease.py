@@ -1,6 +1,6 @@
-"""Leases: the right to have a model work for a thread, held by one at a time in all processes, so that no call is paid twice.
+"""Leases: the right to have a model work on a thread, held by one process at a time, so that no call is paid for twice.
 
-Owns taking, renewing and letting go; a lease runs out by itself where its holder died.
+Owns taking, renewing and releasing; a lease expires if its holder dies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LENGTH = 900 * 1_000_000  # microseconds; longer than one call with all its trie
 
 
 class Lease:
-    """The right to do one kind of work for a thread; use it in a `with`. `about` says to others what is worked on."""
+    """The right to do one kind of work for a thread; use it in a `with`. `about` tells others what is worked on."""
 
     def __init__(self, engine: EngineScope, thread: str, what: str = "modelling", about: str = "") -> None:
         self._engine, self._name = engine, f"{what} {thread}"
@@ -34,7 +34,7 @@ class Lease:
             self._engine.store.write(self._release)
 
     def renew(self) -> bool:
-        """Take the lease, or hold it for longer; False if another process has it."""
+        """Take the lease, or extend it; False if another process has it."""
 
         def work(tx: Writer) -> bool:
             tx.lock_thread(self._thread)  # others who want it wait here
@@ -55,13 +55,13 @@ class Lease:
 
 
 def find_lease(reader: Reader, thread: str, what: str, now_us: int) -> str | None:
-    """Return what a process is working on for a thread now; None if nothing."""
+    """Return what a process is currently working on for a thread; None if nothing."""
     holder, until, about = _read(reader.meta(f"{what} {thread}"))
     return about if holder and until > now_us else None
 
 
 def _read(text: str | None) -> tuple[str, int, str]:
-    """Holder, when it runs out, and what it is about."""
+    """Return the holder, the expiry, and what the lease is about."""
     holder, _, rest = (text or "").partition(" ")
     until, _, about = rest.partition(" ")
     return holder, int(until) if until.isdecimal() else 0, about

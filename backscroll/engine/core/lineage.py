@@ -37,13 +37,13 @@ def ancestors(reader: Reader, state: ThreadState) -> Iterator[tuple[ThreadState,
 
 
 def kin_of(reader: Reader, root: str) -> list[ThreadState]:
-    """Return the threads of a family that can be read along their whole line, oldest first: damage in one spares the others."""
+    """Return the threads of a family whose whole ancestry is readable, oldest first: damage in one does not affect the others."""
     found = {state.id: state for state in reader.family(root)}
     return [state for state in found.values() if _is_whole(found, state)]
 
 
 def _is_whole(family: Mapping[str, ThreadState], state: ThreadState) -> bool:
-    """Return True if every ancestor is in the family; one that cannot be read is not."""
+    """Return True if every ancestor is in the family; an unreadable one is not."""
     seen: set[str] = set()
     at: ThreadState | None = state
     while at is not None and at.parent is not None and at.id not in seen:
@@ -53,7 +53,7 @@ def _is_whole(family: Mapping[str, ThreadState], state: ThreadState) -> bool:
 
 
 def reach(reader: Reader, state: ThreadState) -> list[tuple[str, int]]:
-    """Return a thread and its ancestors, each with the last event of it that the thread sees."""
+    """Return a thread and its ancestors, each with the last event that the thread sees."""
     past = [(parent.id, fork.fork_seq) for fork, parent in ancestors(reader, state)]
     return [(state.id, state.head), *past]
 
@@ -68,7 +68,7 @@ class _Segment:
 
 
 class View:
-    """One thread, through all of its past, as of one event."""
+    """One thread with its whole ancestry, as of one event."""
 
     def __init__(self, reader: Reader, state: ThreadState, as_of: int | None = None) -> None:
         self.reader = reader
@@ -93,7 +93,7 @@ class View:
         return out
 
     def entry(self, message: Ref) -> Entry | None:
-        """Return the entry of a message in this view, gone ones included; None if the view does not reach it."""
+        """Return the entry of a message in this view, deleted ones included; None if it is out of view."""
         for segment in self._segments:
             found = self.reader.entry(segment.thread, message, None if segment.current else segment.as_of)
             if found is not None:
@@ -146,7 +146,7 @@ class View:
         upto: bytes | None = None,
         hidden: bool = False,
     ) -> int:
-        """Return how many live messages the view holds after one position and up to another; with `hidden`, of the hidden ones."""
+        """Return the number of live messages after one position and up to another; with `hidden`, of hidden ones."""
         if self.as_of < self.state.head and self.reader.meta(ERASED) is not None:
             return self._count_readable(role, after, upto, hidden=hidden)
         total = 0
@@ -169,7 +169,7 @@ class View:
     def _count_readable(
         self, role: str | None, after: bytes | None, upto: bytes | None, *, hidden: bool
     ) -> int:
-        """Return the same for an earlier moment whose words may be forgotten since, which no entry of that time can say."""
+        """Count for an earlier moment, where text may have been forgotten since, which no entry of that time can tell."""
         total = 0
         while rows := self.page(_PAGE, after=after):
             inside = [e for e, _ in rows if upto is None or e.position <= upto]
@@ -180,11 +180,11 @@ class View:
         return total
 
     def others(self, after: int = 0) -> list[Event]:
-        """Return the rare events (all but new messages and asides) after a number, the shared past of a fork included."""
+        """Return the rare events (all but new messages and asides) after a number, including what a fork shares."""
         return self._few(self.reader.others, after)
 
     def list_placed_events(self, after: int = 0) -> list[Event]:
-        """Return the events after a number that put text of ours into prompts, the shared past of a fork included."""
+        """Return the events after a number that placed text in prompts, including what a fork shares."""
         return self._few(self.reader.list_placed_events, after)
 
     def _few(self, read: Callable[[str, int, int], list[Event]], after: int) -> list[Event]:
@@ -209,11 +209,11 @@ class View:
         return self.reader.event(Ref(name, seq))
 
     def limit(self, thread: str) -> bytes | None:
-        """Return the position up to which this view shares the messages of a thread; None: all of them."""
+        """Return the position up to which this view shares a thread's messages; None: all of them."""
         return next((segment.upto for segment in self._segments if segment.thread == thread), None)
 
     def list_marked_entries(self) -> list[tuple[Entry, RevisionBody]]:
-        """Live system messages and pinned messages, in order."""
+        """Return live system messages and pinned messages, in order."""
         rows: list[tuple[Entry, RevisionBody]] = []
         for segment in self._segments:
             bounds = Bounds(segment.as_of, upto=segment.upto)
@@ -223,20 +223,20 @@ class View:
         return rows
 
     def sees(self, entry: Entry) -> bool:
-        """Return True if this view shows the message of an entry with that very revision."""
+        """Return True if this view shows the message of an entry in that revision."""
         found = self.entry(entry.message)
         return found is not None and found.live and found.revision == entry.revision
 
 
 def visible_revisions(events: Sequence[Event], lineage: Sequence[tuple[str, int]]) -> list[Event]:
-    """Of all events about a message, those that created revisions and belong to a lineage."""
+    """Return the events about a message that created revisions and belong to a lineage."""
     reach = dict(lineage)
     found = [e for e in events if e.kind in SPEAKING and not e.forgotten and e.seq <= reach.get(e.thread, -1)]
     return sorted(found, key=lambda e: e.seq)
 
 
 def log_of(view: View, first: int, last: int) -> list[Event]:
-    """Events along the lineage: a fork's numbers go on where its parent's shared part ends."""
+    """Return events along the lineage: a fork's numbers continue where its parent's shared part ends."""
     high = min(last, view.as_of)
     out = view.reader.events(view.state.id, max(first, view.state.fork_seq + 1), high)
     for fork, parent in ancestors(view.reader, view.state):

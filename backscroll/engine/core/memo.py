@@ -1,7 +1,7 @@
-"""What an engine remembers between calls: bounded, and never more than a shortcut.
+"""In-memory caches of an engine: bounded, and never the only copy.
 
-Everything in it can be read or made again; it is keyed by names that never change their meaning (revisions, artefact keys,
-thread with event number), so nothing in it can be stale. Safe to share between OS threads.
+Everything in them can be read or derived again; keys never change their meaning (revisions, artefact keys, thread with
+event number), so no entry can be stale. Safe to share between OS threads.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class Memo:
-    """Small caches by name, each with the least recently used thrown out first."""
+    """Named caches, each of which evicts its least recently used entries."""
 
     def __init__(self) -> None:
         self._shelves: dict[str, BoundedCache] = {}
         self._lock = threading.Lock()
 
     def shelf(self, name: str, most: int = _MOST) -> BoundedCache:
-        """Return the cache by this name; made when first asked for."""
+        """Return the cache by this name; created on first use."""
         with self._lock:
             found = self._shelves.get(name)
             if found is None:
@@ -32,13 +32,13 @@ class Memo:
             return found
 
     def clear(self) -> None:
-        """Forget everything; after a forget nothing may be left in memory either."""
+        """Clear all caches; after a forget, no text may remain in memory."""
         with self._lock:
             self._shelves.clear()
 
 
 class BoundedCache(MutableMapping[Any, Any]):
-    """A mapping that holds at most so many things."""
+    """A mapping with at most so many entries, least recently used out first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -52,7 +52,7 @@ class BoundedCache(MutableMapping[Any, Any]):
             return value
 
     def get(self, key: Hashable, default: Any = None) -> Any:
-        """Return the same with something in its place; asked for at every message of every prompt, so it raises nothing."""
+        """Return an entry or the default; called for every message of every prompt, so it raises no exceptions."""
         with self._lock:
             value = self._held.get(key, _MISSING)
             if value is _MISSING:
@@ -80,16 +80,17 @@ class BoundedCache(MutableMapping[Any, Any]):
 
 
 class IdentityMemo:
-    """What was worked out about the very same objects before, under a name: for as long as one prompt is made.
+    """Results computed from the very same objects before, by name: for as long as one prompt is made.
 
-    By identity, because comparing long lists would cost what it saves. It holds the objects, so no other one can take their place.
+    Keyed by identity, because comparing long lists would cost what it saves. It holds the objects, so their ids cannot be
+    reused.
     """
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
 
     def about(self, name: str, *objects: object, make: Callable[[], T]) -> T:
-        """Return the answer; made when it is first asked for."""
+        """Return the result for these objects; computed on first use."""
         key = (name, *map(id, objects))
         found = self._known.get(key)
         if found is None:

@@ -1,8 +1,8 @@
-"""Pacing: how background work makes way for callers in the same process.
+"""Pacing: how background work yields to callers in the same process.
 
-Owns the two rules. *Way*: no slice of work begins while a caller is inside a call that a user waits for. *Share*: after a slice
-the worker rests in proportion to the time that it took, longer while callers come and go. Both end at an upper bound, so that work
-gets done however busy the callers are. Uses the clock of the machine: nothing that is derived depends on it.
+Owns two rules. *Way*: no slice of work begins while a user's call is running. *Share*: after a slice the worker rests in
+proportion to its duration, longer while callers are active. Both have an upper bound, so that work progresses however busy
+the callers are. Uses the machine's clock: nothing derived depends on it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Progress:
 
 
 class Callers:
-    """Who is inside a call right now, and when a caller last was."""
+    """Tracks which calls are running, and when the last one was."""
 
     def __init__(self) -> None:
         self._free = threading.Condition()
@@ -42,7 +42,7 @@ class Callers:
 
     @contextmanager
     def inside(self) -> Generator[None]:
-        """Announce a call that a user waits for."""
+        """Mark a call that a user waits for as running."""
         with self._free:
             self._inside += 1
         try:
@@ -54,34 +54,34 @@ class Callers:
                 self._free.notify_all()
 
     def came(self) -> None:
-        """Note a call that is done already."""
+        """Note a call that is already finished."""
         self._last = time.monotonic()
 
     @property
     def lately(self) -> bool:
-        """True if a call runs, or ended a moment ago."""
+        """True if a call is running, or ended a moment ago."""
         return self._inside > 0 or time.monotonic() - self._last < _LATELY
 
     def make_way(self, seconds: float = _PATIENCE) -> bool:
-        """Wait until no call runs; False if that took too long."""
+        """Wait until no call is running; False on timeout."""
         with self._free:
             return self._free.wait_for(lambda: self._inside == 0, seconds)
 
 
 class Pace:
-    """The rhythm of one worker."""
+    """The pacing of one worker."""
 
     def __init__(self, callers: Callers, rest: Callable[[float], object]) -> None:
         self._callers, self._rest = callers, rest
         self._began = time.perf_counter()
 
     def begin(self) -> None:
-        """Let callers go first, then start a slice."""
+        """Wait for callers, then start a slice."""
         self._callers.make_way()
         self._began = time.perf_counter()
 
     def end(self) -> None:
-        """Rest in proportion to the slice that ends here."""
+        """Rest in proportion to the slice that just ended."""
         took = time.perf_counter() - self._began
         share = ATTENDED if self._callers.lately else ALONE
         self._rest(min(_LONGEST, took * share))
@@ -89,7 +89,7 @@ class Pace:
 
 
 def in_strides(work: Callable[[int], int], stride: int, limit: int | None) -> int:
-    """Do work until nothing is left, or `limit` is reached; `work` is told how much to take on, and says how much it did."""
+    """Call `work` in batches until nothing is left or `limit` is reached; it receives a size and returns how much it did."""
     done = 0
     while limit is None or done < limit:
         most = stride if limit is None else min(stride, limit - done)

@@ -1,7 +1,7 @@
-"""The pen: the only thing that writes events.
+"""The pen: the only writer of events.
 
-A pen is held for one thread inside one transaction. Each stroke seals an event, links it to the chain, folds it into the entries,
-and keeps the search index and the counters in step, so log, history and index can never disagree.
+A pen is held for one thread within one transaction. Each stroke seals an event, links it to the chain, folds it into the
+entries, and updates the search index and the counters, so log, history and index always agree.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
 
 @dataclass(frozen=True, slots=True)
 class MessageDraft:
-    """Words on their way into an event."""
+    """Content on its way into an event."""
 
     role: str
     content: Content
@@ -72,7 +72,7 @@ class Pen:
         body: Json = None,
         at: str | None = None,
     ) -> Event:
-        """Add one event to the log and everything that follows from it."""
+        """Append one event to the log and apply everything that follows from it."""
         if speech is not None:
             speech = speech if speech.digest else ready(speech)
             for name, data in speech.media:
@@ -90,12 +90,12 @@ class Pen:
         return self.adopt(event, speech, written)
 
     def rewrite(self, event: Event) -> Event:
-        """Add an event of another log as the next one of this log, sealed and linked again."""
+        """Append an event of another log as the next one of this log, sealed and linked again."""
         salt = self.means.random(SALT) if event.body is not None else b""
         return self.adopt(seal_event(replace(event, commit=b"", salt=None), self.state.hash, salt))
 
     def adopt(self, event: Event, speech: MessageDraft | None = None, head: bytes | None = None) -> Event:
-        """Add an event that is already sealed and linked (written just now, or read from an export)."""
+        """Append an event that is already sealed and linked (just written, or read from an export)."""
         if speech is None and event.kind in SPEAKING and event.body is not None:
             speech = MessageDraft("", original(event.body))
         opened = changes(event, self.entry)
@@ -132,9 +132,9 @@ class Pen:
     def append_all(
         self, speeches: Sequence[tuple[MessageDraft, Mapping[str, Json]]], *, wait: bool = True
     ) -> list[tuple[Event, MessageDraft]]:
-        """Append many messages, each with the facts of its head: the same log as one stroke after another, in fewer steps.
+        """Append many messages, each with its head: the same log as one stroke after another, in fewer steps.
 
-        With `wait`, the words of very many wait for the index where the store allows it; searches find them anyway.
+        With `wait`, large batches are indexed later if the store allows it; searches find them anyway.
         """
         state, when, salts = self.state, self.means.now(), self.means.random(SALT * len(speeches))
         seq, hash_, updated = state.head, state.hash, state.updated_at
@@ -194,11 +194,11 @@ class Pen:
 
     @property
     def view(self) -> View:
-        """The thread as it comes after the strokes so far."""
+        """The thread as of the strokes so far."""
         return View(self.tx, self.state)
 
     def entry(self, message: Ref) -> Entry | None:
-        """Return the entry of a message, from the shared past where the thread is a fork."""
+        """Return the entry of a message; of a fork, also from the shared history."""
         if self.state.parent is not None:
             return self.view.entry(message)
         if message not in self._entries:
@@ -237,7 +237,7 @@ class Pen:
             self.tx.link_blob(blob, event.id)
 
     def _find_previous_entries(self, entry: Entry, event: Event) -> tuple[Entry | None, Entry | None]:
-        """Return what comes before an entry opens: the thread's own, and the one that readers see."""
+        """Return the entries before this one opens: the thread's own, and the one that readers see."""
         if event.target is None and entry.message == event.id:
             return None, None
         if self.state.parent is None:
@@ -247,7 +247,7 @@ class Pen:
         return own, seen
 
     def _open(self, entry: Entry, event: Event, own: Entry | None, before: Entry | None) -> None:
-        """Open an entry, and see to it that its words can be found."""
+        """Open an entry, and index its text."""
         self.tx.open_entry(self.state.id, entry, own)
         if entry.message in self._entries:
             self._entries[entry.message] = entry
@@ -266,7 +266,7 @@ class Pen:
             self.tx.index(revision, index_entry(original(spoken.body)))
 
     def _unindex(self, entry: Entry) -> None:
-        """Take a revision out of the index, unless another thread of the family still shows it."""
+        """Remove a revision from the index, unless another thread of the family still shows it."""
         if self._kin is None:
             self._kin = [t for t in kin_of(self.tx, self.state.root) if t.id != self.state.id]
         if not any(View(self.tx, kin).sees(entry) for kin in self._kin):
@@ -274,7 +274,7 @@ class Pen:
 
 
 def ready(speech: MessageDraft, *, words: bool = False) -> MessageDraft:
-    """Return words with everything that can be worked out before a caller has to wait for the store."""
+    """Return a draft with everything precomputed that does not need the store."""
     media: dict[str, bytes] = {}
     content = speech.content
     if _holds_bytes(content):
@@ -286,7 +286,7 @@ def ready(speech: MessageDraft, *, words: bool = False) -> MessageDraft:
 
 @cache
 def _role_head(role: str) -> bytes:
-    """Return the head of most messages."""
+    """Return the head of an ordinary message."""
     return to_bytes({"role": role})
 
 
@@ -310,7 +310,7 @@ def _stored_media(part: Media, media: dict[str, bytes]) -> Media:
 
 
 def checked_actor(actor: str) -> str:
-    """Return the name of who acts; one line, not empty."""
+    """Return the actor's name: one line, not empty."""
     if not actor or "\n" in actor or "\0" in actor or not actor.isprintable():
         raise InvalidInput(
             f"invalid actor name: {actor!r}", hint="use one line of printable text, such as user:ann"
@@ -319,7 +319,7 @@ def checked_actor(actor: str) -> str:
 
 
 def index_entry(content: Content) -> str:
-    """Return the words under which a content is found."""
+    """Return the text under which a content is indexed."""
     from backscroll.recall.text.words import index_words  # start-up: reading does without its patterns
 
     if any(isinstance(p, ToolCall) for p in content.parts):

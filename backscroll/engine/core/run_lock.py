@@ -1,9 +1,9 @@
-"""One run at a time in a thread, whichever program it is in.
+"""Run lock: one run at a time in a thread, across programs.
 
-Two agents that answer in the same thread would take each other's calls for left behind and answer them twice, and a rewind would
-take the ground from under a run. Owns the lock: the operating system's, on a small file in the data folder, so it goes with the
-process that held it, however that ended. Between several machines (PostgreSQL) it does not reach; where no such lock can be had, a
-run goes on without.
+Two agents that answer in the same thread would take each other's calls for abandoned and answer them twice, and a rewind
+would pull files from under a run. Owns the lock: the operating system's, on a small file in the data folder, so it is
+released when its process ends, however that happens. It does not reach across machines (PostgreSQL); where locks are
+unavailable, a run proceeds without.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRIES = 50  # releasing a lock removes its file, which may be the very one that
 
 
 class RunLock:
-    """The right to run in one thread, or to rewind it; held once or several times by the same agent."""
+    """The right to run in one thread, or to rewind it; reentrant for the same agent."""
 
     def __init__(self, thread_id: str) -> None:
         self._path: Path = default_store().parent / "locks" / f"run-{thread_id}.lock"
@@ -41,7 +41,7 @@ class RunLock:
             self.close()
 
     def close(self) -> None:
-        """Let go of it, however often it is held."""
+        """Release the lock, however often it is held."""
         file, self._file, self._depth = self._file, None, 0
         if file is not None:
             with suppress(OSError):
@@ -50,7 +50,7 @@ class RunLock:
 
 
 def _acquire_lock(path: Path) -> int | None:
-    """Return the lock of a file; None on systems without such locks. `Conflict` where another process has it."""
+    """Return the lock of a file; None on systems without file locks. Raises `Conflict` if another process holds it."""
     try:
         import fcntl
     except ImportError:  # another system

@@ -1,8 +1,8 @@
-"""Doors: what callers hand to the public classes, compared with what their signatures ask for, before anything is done.
+"""Runtime type checks: compare the arguments of public methods with their signatures before anything is done.
 
-Callers are not always type-checked, and a number in the place of an id would fail somewhere deep inside. Owns one reading of
-annotations into checks, made once per method. Refuses to judge values: whether an id, a name or a number makes sense is decided by
-the method itself.
+Callers are not always type-checked, and a number in place of an id would fail somewhere deep inside. Owns compiling
+annotations into checks, once per method. Values are not judged here: each method decides whether an id, a name or a number
+makes sense.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LOOKED_INTO: Final = (list, tuple, set, frozenset)
 
 
 class ParameterCheck(NamedTuple):
-    """What a signature asks for in one place."""
+    """The check of one parameter."""
 
     name: str
     text: str  # the annotation, as it is written
@@ -79,7 +79,7 @@ _PLAIN: Final[Mapping[str, Check]] = {
 
 
 def check_of(annotation: str) -> Check | None:
-    """Return what an annotation lets through; None if that is everything."""
+    """Return the check for an annotation; None if it allows everything."""
     return _read(ast.parse(annotation, mode="eval").body)
 
 
@@ -113,7 +113,7 @@ def _read(node: ast.expr) -> Check | None:
 
 
 def _list_of(item: Check | None, name: str) -> Check | None:
-    """Return a list of things; text and names with values are lists only by accident."""
+    """Return the check for a list; text and mappings are rejected although they can be iterated."""
     if name not in _LISTS:
         return None
 
@@ -127,7 +127,7 @@ def _list_of(item: Check | None, name: str) -> Check | None:
 
 
 def _mapping_of(items: Sequence[Check | None]) -> Check:
-    """Return names with values, each as it is asked for."""
+    """Return the check for a mapping, with checks for its keys and values."""
     key, one = (*items, None, None)[:2]
 
     def fits(value: Any) -> bool:
@@ -140,12 +140,12 @@ def _mapping_of(items: Sequence[Check | None]) -> Check:
 
 
 def _instance_of(name: str) -> Check:
-    """Instances of a class by its name: most of them are not imported where they are only named."""
+    """Return the check for instances of a class by its name: most of them are not imported where they are only named."""
     return lambda value: any(kind.__name__ == name for kind in cast("type[Any]", type(value)).__mro__)
 
 
 class _SignatureChecks(NamedTuple):
-    """What a signature asks for, place by place."""
+    """The checks of a signature, parameter by parameter."""
 
     places: tuple[ParameterCheck | None, ...]
     names: Mapping[str, ParameterCheck]
@@ -170,7 +170,7 @@ def _plan_of(work: Callable[..., Any], label: str) -> _SignatureChecks:
 
 
 def door(work: F, owner: str = "") -> F:
-    """Return the same function; arguments of a type that its signature does not ask for are refused before it begins."""
+    """Decorate a function: arguments of the wrong type are rejected before it runs."""
     plan: _SignatureChecks | None = None  # read when it is first called: most methods never are
     label = f"{owner}.{work.__name__}" if owner else work.__name__
 
@@ -191,7 +191,7 @@ def door(work: F, owner: str = "") -> F:
         return work(*args, **named)
 
     def _format_call(args: Sequence[Any]) -> str:
-        """Return the call as the caller knows it: by the class of what it was called on, not by the one that defines it."""
+        """Return the call as the caller knows it: by the class it was called on, not the one that defines it."""
         return f"{type(args[0]).__name__}.{work.__name__}" if owner and args else label
 
     return cast("F", check_arguments)
@@ -216,7 +216,7 @@ _SHOWN: Final = 80
 
 
 def doors(owner: C) -> C:
-    """Return the same class; its public methods look at their arguments first."""
+    """Decorate a class: its public methods check their arguments first."""
     for name, work in list(vars(owner).items()):
         if not name.startswith("_") and isinstance(work, FunctionType):
             setattr(owner, name, door(work, owner.__name__))

@@ -1,8 +1,8 @@
 """What the modules of the engine may use of an engine and of a thread.
 
-`EngineScope` holds the store, the settings, the clock and what the process remembers; `ThreadScope` reads one thread and writes
-to it in one transaction. The classes that users hold, `engine/engine` and `engine/thread`, extend them and pass themselves down,
-so that nothing below imports either. Refuses operations: those are in the folders above this one.
+`EngineScope` holds the store, the settings, the clock and the caches of the process; `ThreadScope` reads one thread and
+writes to it in one transaction. The classes that users hold, `engine/engine` and `engine/thread`, extend them and pass
+themselves down, so that nothing below imports either. Operations are in the folders above this one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Background(Protocol):
-    """The background worker, as far as others need to know it."""
+    """The interface of the background worker that the rest of the engine needs."""
 
     def warm(self, thread: str) -> None:
         """Keep the graph of a thread up to date from now on."""
@@ -44,7 +44,7 @@ class Background(Protocol):
 
 @doors
 class EngineScope(ABC):
-    """A store with its settings, its clock and the memory of this process."""
+    """A store with its settings, its clock and the caches of this process."""
 
     def __init__(self, store: Store, settings: Settings, means: ClockAndIds | None = None) -> None:
         self.store = store
@@ -61,32 +61,32 @@ class EngineScope(ABC):
     # -- life ------------------------------------------------------------------------------------------------
 
     def on_close(self, work: Callable[[], bool]) -> None:
-        """Run something when the engine is to be closed; False keeps the store open for other users."""
+        """Register a callback for when the engine closes; returning False keeps the store open for its other users."""
         self._closing.append(work)
 
     def on_change(self, work: Callable[[ThreadScope], None]) -> None:
-        """Run something after every write to a thread through this engine."""
+        """Register a callback that runs after every write to a thread through this engine."""
         self._watchers.append(work)
 
     def notify_change(self, thread: ThreadScope) -> None:
-        """Run what `on_change` was given: a thread was written to."""
+        """Run the `on_change` callbacks: a thread was written to."""
         for work in self._watchers:
             work(thread)
 
     @abstractmethod
     def worker(self) -> Background:
-        """The background worker; it begins to work where the settings say so."""
+        """Return the background worker, and start it if the settings enable it."""
 
     @property
     @abstractmethod
     def at_work(self) -> Background | None:
-        """The worker that lives now; None where none was started. Asking starts none."""
+        """The running background worker; None if none was started. Does not start one."""
 
     # -- threads ---------------------------------------------------------------------------------------------
 
     @abstractmethod
     def thread(self, name: str, *, actor: str | None = None, user: str | None = None) -> ThreadScope:
-        """A thread by its id, or by the first digits of it; with `user` only one that belongs to this user."""
+        """Return a thread by its id or id prefix; with `user`, only one that belongs to this user."""
 
     def begin(
         self,
@@ -97,7 +97,7 @@ class EngineScope(ABC):
         name: str | None = None,
         said: str | None = None,
     ) -> Pen:
-        """A new thread inside a transaction; gives the pen that holds it. `said` is when it really began."""
+        """Create a thread inside a transaction; return its pen. `said` is when the conversation really began."""
         name, now = name or self.means.new_thread(), self.means.now()
         began = said or now
         tx.add_thread(ThreadState(name, name, 0, genesis(name), ThreadDescription(), began, began))
@@ -115,7 +115,7 @@ class EngineScope(ABC):
         *,
         user: str | None = None,
     ) -> ThreadState:
-        """The thread with a key; begun with `about` where there is none, once however many callers ask."""
+        """Return the thread with a key; create it with `about` if there is none, once even with concurrent callers."""
         if not key or valid_text(key).strip() != key:
             raise InvalidInput(f"invalid thread key: {key!r}", hint="use text without spaces around it")
         found = self.store.read(lambda reader: reader.find_by_key(key))
@@ -138,7 +138,7 @@ class EngineScope(ABC):
         return found
 
     def resolve(self, name: str) -> str:
-        """The full id of a thread, given its first digits."""
+        """Return the full id of a thread, given an id prefix."""
         wanted = name.strip().lower()
         if THREAD_ID.fullmatch(wanted):
             if self.store.read(lambda reader: reader.thread(wanted)) is None:
@@ -166,7 +166,7 @@ class EngineScope(ABC):
         metadata: Mapping[str, Json] | None = None,
         limit: int | None = None,
     ) -> Iterator[ThreadInfo]:
-        """Threads, the most recently changed first; `metadata` are names that they must have, with these values."""
+        """List threads, the most recently changed first; `metadata` filters by names and values."""
         wanted = dict(metadata or {})
         after: tuple[str, str] | None = None
         left = limit
@@ -185,30 +185,30 @@ class EngineScope(ABC):
             after = (page[-1].updated_at, page[-1].id)
 
     def stats(self) -> dict[str, int]:
-        """How much of what there is."""
+        """Return the size of the store: how many rows of each kind."""
         return dict(self.store.read(lambda reader: reader.stats()))
 
     # -- slots for what is counted once ----------------------------------------------------------------------
 
     def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
-        """Token counts that were stored for revisions; what was never counted is missing."""
+        """Return the stored token counts of revisions; those never counted are missing."""
         return self.store.read(lambda reader: reader.tokens(revisions, tokenizer))
 
     def set_tokens(self, counts: Mapping[Ref, int], tokenizer: str) -> None:
-        """Store token counts; they belong to a revision for good, and go when it is forgotten."""
+        """Store token counts; a count belongs to its revision and is erased with it."""
         rows = [(revision, tokenizer, count) for revision, count in counts.items()]
         self.store.write(lambda tx: tx.set_tokens(rows))
 
     # -- bytes -----------------------------------------------------------------------------------------------
 
     def blob(self, digest: str) -> bytes | None:
-        """Stored bytes by their hash; None once forgotten."""
+        """Return a blob by its hash; None once forgotten."""
         return self.store.read(lambda reader: reader.blob(digest))
 
 
 @doors
 class ThreadScope(History):
-    """One thread: read, and written to in one transaction."""
+    """One thread: read it, and write to it in one transaction."""
 
     def __init__(self, engine: EngineScope, thread: str, actor: str | None = None) -> None:
         super().__init__(engine.store, thread)
@@ -221,11 +221,11 @@ class ThreadScope(History):
         return self._engine
 
     def as_actor(self, actor: str) -> Self:
-        """The same thread, acting under another name."""
+        """Return the same thread with another actor."""
         return type(self)(self.engine, self.id, actor)
 
     def at(self, event: int) -> History:
-        """The history as of an event of the log (time travel; reading only)."""
+        """Return the history as of an event of the log (time travel, read-only)."""
         if event < 0:
             raise InvalidInput(f"no event {event}", hint="events count from 1; 0 is before everything")
         return History(self.store, self.id, event)
@@ -245,7 +245,7 @@ class ThreadScope(History):
 
 
 def announce_caller(work: F) -> F:
-    """The same method of a thread; a background worker makes way for it."""
+    """Decorate a method of a thread so that a background worker yields to it."""
 
     @wraps(work)
     def run(self: ThreadScope, *args: Any, **named: Any) -> Any:

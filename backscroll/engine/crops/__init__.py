@@ -1,4 +1,4 @@
-"""Crops: messages that a user took out of prompts, what stands in their place, and what that costs.
+"""Crops: messages that a user removed from prompts, the summaries that replace them, and what that costs.
 
-Refuses compaction, which the engine does by itself: that is `engine/prompts/compaction`.
+Automatic compaction is in `engine/prompts/compaction`.
 """

@@ -1,7 +1,7 @@
-"""The amount of a crop that parts no call from its result: the nearest one to what the user typed.
+"""Find the crop amount nearest to what the user typed that does not separate a call from its result.
 
-Owns finding it: who types a number cannot know where the calls stand. Between two amounts that are equally near, fewer messages go;
-more than may go becomes all that may. Refuses: cropping (`engine/crops/crops`, which refuses every other amount).
+A user who types a number cannot know where the calls are. If two amounts are equally near, the smaller one is taken; more
+than possible becomes the maximum. `engine/crops/crops` rejects every other amount.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def possible_amounts(thread: ThreadScope, direction: str, amount: int) -> tuple[int, int]:
-    """Return how many messages can go that are nearest to `amount` (0 if none may), and how many may go at most."""
+    """Return the possible number of messages nearest to `amount` (0 if none), and the maximum."""
     below = most = 0
     nearest: int | None = None
     for most in accumulate(len(unit.messages) for unit in _going(thread, direction)):
@@ -33,7 +33,7 @@ def possible_amounts(thread: ThreadScope, direction: str, amount: int) -> tuple[
 
 
 def _going(thread: ThreadScope, direction: str) -> Iterator[Unit]:
-    """Return what may go, in the order in which a crop meets it."""
+    """Return what can be cropped, in the order of the crop."""
     marks = crops(thread)
     seen = [m for m in thread if not m.hidden and not any(mark.holds(m.id) for mark in marks)]
     latest = next((m.id for m in reversed(seen) if is_spoken_by_user(m)), None)

@@ -1,7 +1,7 @@
-"""What a crop costs and when it pays: everything behind the first message that goes is written to the cache once more.
+"""What a crop costs and when it pays: everything after the first removed message is written to the cache again.
 
-Owns the arithmetic, in plain input tokens and with the prices of the model, as a compaction reports it. A prompt is never longer
-than its budget, so no more than that is counted. Refuses: cropping (`engine/crops/crops`).
+Owns the arithmetic, in plain input tokens and with the prices of the model, as for a compaction. A prompt is never longer
+than its budget, so no more than that is counted. Cropping itself is in `engine/crops/crops`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class CropPrice:
-    """What a crop brings, in plain input tokens."""
+    """What a crop saves and costs, in plain input tokens."""
 
     cost_now: float
     saves_per_call: float
@@ -32,7 +32,7 @@ class CropPrice:
 
 
 def crop_price(engine: EngineScope, behind: Iterable[Message], saved: int, summary: int) -> CropPrice:
-    """Return the price of a crop: `behind` are the messages that stay behind its first one, newest first."""
+    """Return the price of a crop: `behind` are the remaining messages after its first one, newest first."""
     from backscroll.engine.budget.request import prices_for  # start-up: an agent starts without it
 
     prices = prices_for(engine, engine.settings.model)
@@ -42,7 +42,7 @@ def crop_price(engine: EngineScope, behind: Iterable[Message], saved: int, summa
 
 
 def _tokens(engine: EngineScope, messages: Iterable[Message]) -> int:
-    """Return tokens of messages, up to what fits into a prompt."""
+    """Return the tokens of messages, up to what fits into a prompt."""
     settings = engine.settings
     tokenizer = tokenizer_for(settings.model)
     window = window_of(engine, settings.model) if settings.model else None

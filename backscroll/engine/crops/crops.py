@@ -1,8 +1,8 @@
-"""Cropping: messages leave the prompt, stay in the history, and a summary with a handle is in their place.
+"""Cropping: messages leave prompts, stay in the history, and are replaced by a summary with a handle.
 
-Written as one event; `uncrop` and `undo` bring everything back exactly. Which amounts are possible is decided by
-`assemble/compaction/crop`. The summary is the person's (or a program's) own words, or made by rules; where a message that it speaks of is
-changed later, own words are withheld and rules speak again, so that nothing deleted lives on in a summary.
+Recorded as one event; `uncrop` and `undo` restore everything exactly. `assemble/compaction/crop` decides which amounts are
+possible. The summary is the user's (or a program's) own text, or made by rules; if a message it covers changes later, the
+own text is withheld and a rule-made summary replaces it, so that no deleted text survives in a summary.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def crop(
     last: Ref | str | None = None,
     dry_run: bool = False,
 ) -> Crop:
-    """Take messages out of prompts; see `Thread.crop`."""
+    """Replace messages in prompts with a summary; see `Thread.crop`."""
     by_range = first is not None or last is not None
     if by_range == (direction is not None or amount is not None):
         raise InvalidInput("give a direction and an amount, or a first and a last message")
@@ -144,7 +144,7 @@ def _describe_crop(
 
 
 def _behind(thread: ThreadScope, cut: CropSelection) -> Iterator[Message]:
-    """Yield what stays in prompts behind the first message that goes, newest first."""
+    """Yield what stays in prompts after the first removed message, newest first."""
     gone = {m.id for m in cut.messages}
     first = min(m.position for m in cut.messages)
 
@@ -161,12 +161,12 @@ def _behind(thread: ThreadScope, cut: CropSelection) -> Iterator[Message]:
 
 
 def _relevance(thread: ThreadScope, cut: CropSelection) -> float:
-    """Return how much what goes has to do with what the user last asked for."""
+    """Return how relevant the removed messages are to the user's last request."""
     return relevance(_at_hand(thread, cut), [flat(m)[:_SCANNED] for m in cut.messages[-_COMPARED:]])
 
 
 def _at_hand(thread: ThreadScope, cut: CropSelection) -> str:
-    """Return what is being worked on, in the words that stay: what the user last asked for, and what was said since."""
+    """Return the current subject, from the messages that stay: the user's last request, and what followed."""
     gone = {m.id for m in cut.messages}
     recent = [m for m in thread.legible.recent(40) if m.id not in gone and not m.hidden]
     asked = next((n for n in range(len(recent) - 1, -1, -1) if is_spoken_by_user(recent[n])), None)
@@ -175,7 +175,7 @@ def _at_hand(thread: ThreadScope, cut: CropSelection) -> str:
 
 
 def each_relevance(thread: ThreadScope, direction: str, amount: int) -> list[tuple[Message, float]]:
-    """Return the messages that a crop would take, in order, each with how much it has to do with the task at hand; nothing is done."""
+    """Return the messages that a crop would remove, in order, each with its relevance to the current task; changes nothing."""
     way, count = checked_direction(direction), checked_amount(amount)
 
     def plan_amount(view: View) -> CropSelection:
@@ -190,7 +190,7 @@ def each_relevance(thread: ThreadScope, direction: str, amount: int) -> list[tup
 
 
 def uncrop(thread: ThreadScope, handle: str) -> int:
-    """Lift a crop by its handle; return how many messages are back."""
+    """Lift a crop by its handle; return how many messages return to prompts."""
     wanted = parse_handle(handle)
 
     def work(pen: Pen) -> int:
@@ -214,7 +214,7 @@ def crops(thread: ThreadScope) -> list[CropMark]:
 
 
 def crops_of(view: View) -> list[CropMark]:
-    """Return the crops in force, as a view sees them."""
+    """Return the crops in force, as of a view."""
     standing = standing_of(view)
     return crop_marks(standing, view.others(standing.crops[0] - 1), view) if standing.crops else []
 
@@ -240,7 +240,7 @@ def _visible(view: View, marks: Sequence[CropMark], *, newest_first: bool = Fals
 
 
 def _units_backwards(view: View, marks: Sequence[CropMark]) -> Iterator[Unit]:
-    """Units from the end: a stretch of replies and results is read whole before it is cut."""
+    """Yield units from the end: a stretch of replies and results is read whole before it is divided."""
     stretch: list[Message] = []
     for message in _visible(view, marks, newest_first=True):
         if message.role in ("assistant", "tool"):
@@ -257,7 +257,7 @@ def _latest_user(view: View, marks: Sequence[CropMark]) -> Ref | None:
 
 
 def _stretch(view: View, low: bytes, high: bytes) -> Iterator[Row]:
-    """Live rows from one position to another, both included."""
+    """Yield live rows from one position to another, both included."""
     before = view.page(1, before=low, newest_first=True, gone=True)
     after = before[0][0].position if before else None
     while True:
@@ -272,7 +272,7 @@ def _stretch(view: View, low: bytes, high: bytes) -> Iterator[Row]:
 
 
 def _head(view: View, cut: CropSelection) -> dict[str, Json]:
-    """Return what the event says about what goes: numbers of messages, and the stretches that hold nothing else."""
+    """Return the event's head: message numbers, and the stretches that hold nothing else."""
     gone = {m.id for m in cut.messages}
     positions = [m.position for m in cut.messages]
     seqs: list[int] = []
@@ -294,14 +294,14 @@ def _head(view: View, cut: CropSelection) -> dict[str, Json]:
 
 
 def crop_head(view: View, cut: CropSelection) -> dict[str, Json]:
-    """Return what a crop says about what goes, for modules of the engine that crop as part of a larger step."""
+    """Return the head of a crop, for modules of the engine that crop as part of a larger step."""
     return _head(view, cut)
 
 
 def _strangers(view: View, numbers: Sequence[int]) -> Iterator[int]:
-    """One message that does not go out of each gap between the numbers of those that go, wherever it is.
+    """Yield one remaining message from each gap between the numbers of the removed ones, wherever it is.
 
-    Messages can be moved and inserted, so numbers that follow each other in one place may have others between them elsewhere.
+    Messages can be moved and inserted, so consecutive numbers in one place may have others between them elsewhere.
     """
     for before, after in pairwise(numbers):
         for seq in range(before + 1, after):
@@ -330,7 +330,7 @@ def _words(thread: ThreadScope, cut: CropSelection, summary: str | None) -> tupl
 
 
 def made_summary(messages: Sequence[Message], count: Count, tokens: int | None = None) -> str:
-    """Return a summary by rules, clearly shorter than what it represents: what was said, what came of calls, with figures and names."""
+    """Return a rule-made summary, clearly shorter than its messages: what was said and what calls returned, with figures and names."""
     limit = SUMMARY_TOKENS if tokens is None else min(SUMMARY_TOKENS, tokens // 2)
     turns = into_turns(messages[0].id.thread, messages)
     gists = [gist_turn(turn, count=count, operations=True) for turn in turns]
@@ -339,7 +339,7 @@ def made_summary(messages: Sequence[Message], count: Count, tokens: int | None =
 
 
 def summarised_again(thread: ThreadScope) -> Summarised:
-    """Return how a crop is summed up whose own summary is gone or withheld."""
+    """Return the function that summarizes a crop whose own summary is missing or withheld."""
     count = tokenizer_for(thread.engine.settings.model).count
 
     def again(view: View, mark: CropMark) -> str:

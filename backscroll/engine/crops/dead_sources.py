@@ -1,8 +1,8 @@
-"""Dead sources: revisions of which words are written into a compaction, but which are not to be seen any more.
+"""Dead sources: revisions quoted in a compaction that may no longer be shown.
 
-A message was deleted, hidden, edited or cropped since, or a fork does not share it: what a compaction says of it is neither shown
-nor carried on. Nothing but a rare event changes that, so it is looked at once after each: an index of what was read names many
-messages.
+A message was deleted, hidden, edited or cropped since, or a fork does not share it: what a compaction says about it is
+neither shown nor carried over. Only a rare event changes that, so it is checked once after each: an index of what was read
+names many messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KNOWN = 64  # answers in memory: of each thread the newest is asked for
 def dead_sources(
     thread: ThreadScope, sheet: PromptInputs, sources: Collection[Ref], view: View, *, now: bool
 ) -> frozenset[Ref]:
-    """Return those of the sources that are not to be seen any more; `now`: the sheet is not that of an earlier moment."""
+    """Return the sources that may no longer be shown; `now`: the sheet is the current one."""
     written = sheet.compaction
     shelf = thread.engine.memo.shelf("dead-sources", _KNOWN)
     key = (thread.id, None if written is None else written.id, sheet.standing.rare)
@@ -40,7 +40,7 @@ def dead_sources(
 def look_at_sources(
     thread: ThreadScope, sheet: PromptInputs, sources: Collection[Ref], view: View
 ) -> tuple[frozenset[Ref], bool]:
-    """Return the same, from the store; and whether it stays so until the next rare event."""
+    """Return the same from the store, and whether it holds until the next rare event."""
     crops, written = sheet.crops, sheet.compaction
     # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
     inherited = written is not None and written.id.thread != thread.id
@@ -63,7 +63,7 @@ def look_at_sources(
 
 
 def _is_worded(thread: ThreadScope, sheet: PromptInputs, source: Ref, view: View) -> bool:
-    """Return True for the summary of a crop, where it says still what it said: notes may rest on that."""
+    """Return True for the summary of a crop that is unchanged: notes may rest on it."""
     again = summarised_again(thread)
     crops = (crop for crop in sheet.crops if crop.event.seq == source.seq)
     return any(stand_in(view, crop, again).revision == source for crop in crops)

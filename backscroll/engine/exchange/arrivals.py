@@ -1,4 +1,4 @@
-"""One foreign conversation on its way into the store: routed into lines, compared, written in batches."""
+"""Import one foreign conversation: route its items into lines, compare them, write them in batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ImportConflict(Exception):
 
 
 def origin_key(format_name: str, source_id: str) -> bytes:
-    """Return the name under which a store remembers where a thread came from; says nothing about it."""
+    """Return the key by which a store remembers the origin of a thread; it reveals nothing about it."""
     return hashlib.sha256(
         f"backscroll/origin\0{format_name}\0{source_id}".encode("utf-8", "surrogatepass")
     ).digest()
@@ -73,7 +73,7 @@ class Arrival:
     # -- routing ---------------------------------------------------------------------------------------------
 
     def receive(self, items: Iterator[Kept]) -> None:
-        """Take everything in: the main line as it comes, branches when it is complete."""
+        """Import all items: the main line as they arrive, branches when they are complete."""
         main, branches = self._router.main, self._router.branches
         key = origin_key(self.foreign.format, self.foreign.source_id)
         known = self.engine.store.read(lambda reader: reader.origin(key))
@@ -122,7 +122,7 @@ class Arrival:
     def _begin(
         self, line: ImportBranch, key: bytes, first: list[Kept], items: Iterator[Kept]
     ) -> Iterator[Kept]:
-        """Make the thread of a line; return the items that are still to be written."""
+        """Create or find the thread of a line; return the items that are still to be written."""
         foreign = self.foreign
         origin: dict[str, Json] = {"format": foreign.format, "id": foreign.source_id}
         metadata = {**foreign.metadata, "origin": origin}
@@ -165,7 +165,7 @@ class Arrival:
     def _shared_past(
         self, line: ImportBranch, items: Iterator[Kept]
     ) -> tuple[tuple[str, Ref, bytes] | None, Iterator[Kept]]:
-        """Where a file says it is a branch of another that is here: the last message they share, and the rest."""
+        """Find what a line shares with a conversation in the store that its file names as its origin: the last common message, and the remaining items."""
         name = self.foreign.forked_from
         parent = (
             self.engine.store.read(lambda reader: reader.origin(origin_key(self.foreign.format, name)))
@@ -190,7 +190,7 @@ class Arrival:
         return last, iter(beside)
 
     def _fork(self, tx: Writer, line: ImportBranch) -> ThreadState:
-        """Return a branch: a fork of the line it leaves, at the message where it leaves."""
+        """Return a branch as a fork of the line it leaves, at the message where it leaves."""
         parent = line.parent
         assert parent is not None
         found = parent.place(line.leaves_at or "")
@@ -228,7 +228,7 @@ class Arrival:
         line.places.update(places)
 
     def pen(self, tx: Writer, line: ImportBranch) -> Pen:
-        """Return a pen for a line, provided that no other process has written to it since we looked."""
+        """Return a pen for a line; raises ImportConflict if another process has written to it since we read it."""
         pen = Pen(tx, line.thread or "", self.engine.means, self.actor)
         if line.head is not None and pen.state.head != line.head:
             raise ImportConflict
@@ -237,18 +237,18 @@ class Arrival:
     # -- a line that is here already -------------------------------------------------------------------------
 
     def _past_the_known(self, line: ImportBranch, items: Iterator[Kept]) -> Iterator[Kept]:
-        """Walk along what the last import left; give what comes after it. Differences are carried out on the way."""
+        """Walk along what the last import left and apply differences; return the items that come after it."""
         name = line.thread or ""
         side = self.engine.store.read(lambda reader: _side(reader, name, self.actor, whole=line.number == 0))
         line.head = side.head
         return ImportWalk(self, line, side, items).rest()
 
     def holds(self, source_id: str) -> bool:
-        """Return True if the file has a message of that name, on whatever line."""
+        """Return True if the file contains a message with that id, on any line."""
         return source_id in self._router.owner
 
     def learn(self, line: ImportBranch, item: ForeignMessage, ref: Ref) -> None:
-        """Remember where a message is."""
+        """Remember where a message was written."""
         if item.source_id is not None:
             line.places[item.source_id] = ref
 
@@ -269,7 +269,7 @@ def _is_plain(item: Kept) -> bool:
 
 
 def _put_all(pen: Pen, items: Iterable[Kept]) -> list[tuple[Kept, Ref | None]]:
-    """Write a run of messages, each of which is one event."""
+    """Write a run of messages, each as one event."""
     messages = [item for item in items if isinstance(item, ForeignMessage)]
     written = pen.append_all([speech_of(message) for message in messages], wait=False)
     return [(message, event.id) for message, (event, _) in zip(messages, written, strict=True)]
@@ -288,7 +288,7 @@ def _put(pen: Pen, item: Kept) -> Ref | None:
 
 
 def _first_name(branch: ImportBranch) -> str:
-    """Return what tells two branches at the same message apart."""
+    """Return what distinguishes two branches at the same message."""
     for item in branch.items:
         if isinstance(item, ForeignMessage):
             return item.source_id or digest(item.role, hash_media(item.content)).hex()

@@ -1,4 +1,4 @@
-"""Saving a dialogue again after every call, as one readable JSON file, for those who want to see files grow."""
+"""Save a dialogue after every call as a readable JSON file, for users who want to see files grow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Autosave:
         return self._save(thread, begin=True)
 
     def save_again(self) -> None:
-        """Write every dialogue again that has a file, oldest first, as the files got their names."""
+        """Rewrite every dialogue that has a file, oldest first, in the order in which the files were named."""
         for info in sorted(self._engine.threads(), key=lambda info: (info.created_at, info.id)):
             self._save(info.id, begin=False)
 
@@ -56,7 +56,7 @@ class Autosave:
         return path
 
     def _read_index(self) -> dict[str, Path]:
-        """Return which thread has which file. A file is named by the first message, which may come later than the file, or go."""
+        """Return the file of each thread. A file is named after the first message, which may be added after the file, or deleted."""
         try:
             held: Json = json.loads(read_text(self._folder / INDEX))
         except (OSError, ValueError, RecursionError):
@@ -69,7 +69,7 @@ class Autosave:
         }
 
     def _note(self, thread: str, path: Path) -> None:
-        """Note the file of a thread before its first word is in it: who is killed in between leaves nothing unknown."""
+        """Record the file of a thread before its first text is written, so that a crash in between leaves no unknown file."""
         if self._paths.get(thread) == path:
             return
         self._paths = {**self._read_index(), **self._paths, thread: path}  # another process may save here too
@@ -77,7 +77,7 @@ class Autosave:
         write_file(self._folder / INDEX, [json.dumps(names, indent=1)])
 
     def _free(self, started: str, text: str, thread: str) -> Path:
-        """Return the file of this dialogue; two that began in the same second get different names."""
+        """Return a free file name for this dialogue; two that began in the same second get different names."""
         path = self._folder / file_name(started)
         own = path.with_name(f"{path.stem}_{thread[:8]}{path.suffix}")
         if own.exists():
@@ -88,7 +88,7 @@ class Autosave:
 
 
 def _same_start(path: Path, text: str) -> bool:
-    """Return True if a file on disk is an earlier state of this very dialogue."""
+    """Return True if a file on disk is an earlier state of this dialogue."""
     try:
         return _read_start_time(read_text(path)) == _read_start_time(text)
     except (OSError, ValueError, RecursionError):

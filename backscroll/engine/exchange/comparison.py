@@ -1,7 +1,7 @@
-"""Our side of a comparison: a history as the planner of `reconcile/plan` wants to see it.
+"""Our side of a comparison: a history in the form that the planner of `reconcile/plan` requires.
 
-For a sync that is the history as it is. For a repeated import it is the history as *earlier imports of the same file* left
-it: what a person changed here since is theirs to keep, so only what changed in the file counts as a change.
+For a sync that is the current history. For a repeated import it is the history as *earlier imports of the same file* left
+it: what the user changed here since stays, so only changes in the file count.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOTHING = Content(())
 
 @dataclass(slots=True)
 class ErasureFingerprints:
-    """What was forgotten: for each message, the salt and the marks that its tombstones hold."""
+    """Fingerprints of forgotten text: for each message, the salt and the marks in its tombstones."""
 
     lines: list[tuple[bytes, frozenset[str]]] = field(default_factory=list[tuple[bytes, frozenset[str]]])
     marks: dict[Ref, list[tuple[bytes, frozenset[str]]]] = field(
@@ -38,7 +38,7 @@ class ErasureFingerprints:
     )
 
     def add(self, event: Event) -> None:
-        """Read the tombstones of one forget."""
+        """Read the tombstones of one `forget` event."""
         beside = event.head.get("beside")
         if beside is not None:
             self.lines.append((bytes.fromhex(beside["salt"]), frozenset[str](beside["tags"])))
@@ -48,11 +48,11 @@ class ErasureFingerprints:
             self.marks.setdefault(Ref(thread, int(seq)), []).append(facts)
 
     def is_forgotten_line(self, body: bytes) -> bool:
-        """Return True if this very line was erased because it repeated forgotten words."""
+        """Return True if this very line was erased because it repeated forgotten text."""
         return any(tag(salt, body) in tags for salt, tags in self.lines)
 
     def check(self, message: Ref) -> Callable[[ForeignMessage], bool] | None:
-        """Return a test whether some words may be the forgotten ones; None if nothing of this message was forgotten."""
+        """Return a function that tests whether a message may be the forgotten text; None if nothing of this message was forgotten."""
         known = self.marks.get(message)
         if not known:
             return None
@@ -84,7 +84,7 @@ def _media(part: Media) -> Media:
 
 
 def live_side(view: View) -> list[OurEntry]:
-    """Return the history of a thread as it is, deleted and forgotten entries in their places."""
+    """Return the current history of a thread, with deleted and forgotten entries in their places."""
     rows: list[tuple[Entry, RevisionBody]] = []
     low: bytes | None = None
     while page := view.page(_PAGE, after=low, gone=True):
@@ -120,7 +120,7 @@ def ours_of(
     lineage: list[tuple[str, int]],
     holes: ErasureFingerprints,
 ) -> OurEntry:
-    """One entry with everything the planner may ask about it."""
+    """Return one entry with everything the planner may ask about it."""
     about = reader.events_about(entry.message)
     first = about[0] if about and about[0].id == entry.message else None
     source: Json = first.head.get("src") if first is not None else None
@@ -156,9 +156,9 @@ class EarlierImport:
 
 
 def imported_side(reader: Reader, state: ThreadState, actor: str, *, whole: bool) -> EarlierImport:
-    """Fold only what imports did (and what was forgotten since).
+    """Fold only the events of imports, and what was forgotten since.
 
-    With `whole`, the shared past of a fork counts too: the file holds the conversation from its beginning.
+    With `whole`, the history that a fork shares counts too: the file holds the conversation from its beginning.
     """
     holes, asides = ErasureFingerprints(), Counter[bytes]()
 
@@ -191,11 +191,11 @@ def _all(view: View) -> Iterator[Entry]:
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """Return what a thread that is not a fork inherits."""
+    """Return nothing: a thread that is not a fork inherits no entry."""
 
 
 def same_words(reader: Reader, entry: Entry, spoken: RevisionBody | None, foreign: ForeignMessage) -> bool:
-    """Return True if a foreign message is what an import left, alternatives included."""
+    """Return True if a foreign message equals what an import left, including alternatives."""
     if spoken is None or entry.role != foreign.role or bool(entry.flags & HIDDEN) is not foreign.hidden:
         return False
     if entry.flags & DELETED or spoken.digest != digest(foreign.role, hash_media(foreign.content)):

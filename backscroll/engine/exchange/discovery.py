@@ -1,6 +1,6 @@
-"""Finding the histories of other tools on this computer, and following them as they grow.
+"""Find the histories of other tools on this computer, and follow them as they grow.
 
-Looks only where the tools themselves write, reads nothing but names and times until an import is asked for.
+Looks only in the folders where the tools write, and reads only names and times until an import is requested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "dist", "
 
 @dataclass(frozen=True, slots=True)
 class HistoryFile:
-    """A history that was found."""
+    """A conversation history of another tool."""
 
     format: str
     path: str
@@ -40,7 +40,7 @@ class HistoryFile:
 
 
 def discover(home: Path | None = None, here: Path | None = None) -> list[HistoryFile]:
-    """Histories of Claude Code, Codex, Cline and aider on this computer, newest first."""
+    """Return the histories of Claude Code, Codex, Cline and aider on this computer, newest first."""
     base, place = home or Path.home(), here or Path.cwd()
     found: dict[Path, HistoryFile] = {}
     for format_name, path in (*_claude(base), *_codex(base), *_cline(base), *_aider(base, place)):
@@ -127,9 +127,9 @@ def watch(
     discovered: bool = False,
     every: float = 1.0,
 ) -> None:
-    """Follow files (and, with `discovered`, whatever else turns up) until told to stop; reports what came in.
+    """Follow files (and, with `discovered`, newly found ones) until `stop` is set; report each import.
 
-    Looks at times and sizes, which works on every file system; a file is read only when it changed.
+    Compares times and sizes, which works on every file system; a file is read only when it changed.
     """
     seen: dict[str, tuple[int, int]] = {}
     rounds = 0
@@ -155,7 +155,7 @@ def _news(report: ImportReport) -> bool:
 
 
 def _state(path: Path) -> tuple[int, int] | None:
-    """Return what tells a changed file or task folder from an unchanged one."""
+    """Return a file's or task folder's time and size, which change with it."""
     try:
         if path.is_dir():
             inside = [p.stat() for p in path.iterdir() if p.is_file()]

@@ -1,4 +1,4 @@
-"""Exporting: threads in other people's shapes. What a format cannot say is listed, never dropped silently."""
+"""Export threads in other programs' formats. What a format cannot express is listed, never dropped silently."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ExportReport:
-    """What was written, and what could not be said."""
+    """What was written, and what the format could not express."""
 
     files: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
@@ -42,7 +42,7 @@ def export(
     format: str = "native",
     target: str | None = None,
 ) -> ExportReport:
-    """Write threads (None: all) in a format: into a file, into a folder with one file each, or as text."""
+    """Export threads (None: all) in a format: to a file, to a folder with one file each, or as text."""
     chosen = format_named(format)
     names = None if threads is None else [engine.resolve(name) for name in threads]
     report = ExportReport()
@@ -88,7 +88,7 @@ def _file_name(stem: str, chosen: Format) -> str:
 
 
 def _stem(foreign: ForeignThread, chosen: Format) -> str:
-    """Return a file name that says what is inside, safe on every system; the start of the id keeps it unique."""
+    """Return a readable file name that is safe on every system; the start of the id keeps it unique."""
     if chosen.name == "dialogue":
         return file_name(foreign.started or "").removesuffix(chosen.suffix)
     words = "".join(c if c.isalnum() or c in "-_ " else " " for c in foreign.title)
@@ -108,7 +108,7 @@ def _deliver(text: Iterable[str], target: str | None, name: str, report: ExportR
 
 
 def write_file(path: Path, text: Iterable[str]) -> None:
-    """Write a whole file or nothing: a reader never sees half of it. A pipe or a device is not a file, and stays what it is."""
+    """Write a file atomically: a reader never sees half of it. A pipe or a device is written to directly."""
     checked_path(path)
     if is_special(path):
         raise InvalidInput(
@@ -138,7 +138,7 @@ def write_file(path: Path, text: Iterable[str]) -> None:
 
 
 def foreign_thread(engine: EngineScope, name: str) -> ForeignThread:
-    """One of our threads on its way out."""
+    """Return a thread in the form that export formats write."""
     thread = engine.thread(name)
     info = thread.info
     origin = cast("dict[str, Json]", info.metadata.get("origin") or {})
@@ -158,7 +158,7 @@ def foreign_thread(engine: EngineScope, name: str) -> ForeignThread:
 
 
 def _items(history: History) -> Iterator[Item]:
-    """Live messages in order, with asides and code changes at the places where they were logged."""
+    """Yield live messages in order, with asides and code changes at the places where they were logged."""
     beside = [e for e in history.events() if e.kind in (Kind.ASIDE, Kind.CODE_CHANGED) and e.body is not None]
     sources = _source_ids(history)
     beside.reverse()

@@ -1,8 +1,8 @@
-"""Importing: foreign files become threads, and a file that was imported before becomes only what is new in it.
+"""Import: foreign files become threads; importing a file again adds only what is new.
 
 A file is read lazily and written in batches, so its size does not matter. A conversation that branches becomes a thread and
-forks. The second import of a file walks along what the first one left; at the first difference the rest is aligned by
-`reconcile/plan`. What a person changed here meanwhile stays as they made it.
+forks. The second import of a file follows what the first one left; from the first difference on, the rest is aligned by
+`reconcile/plan`. What the user changed here meanwhile is kept.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def import_path(
     again: bool = False,
     project: str | None = None,
 ) -> list[ImportReport]:
-    """Bring in a file or folder; the format is recognised by its content unless it is named."""
+    """Import a file or folder; the format is detected from its content unless it is named."""
     source = FileSource(Path(path).expanduser(), progress, engine.settings.longest_line)
     chosen = format_named(format) if format is not None else detect(source)
     if chosen.name == "native":
@@ -99,7 +99,7 @@ def _taken_in(
 def _filter_items(
     items: Iterable[Item], report: ImportReport
 ) -> Iterator[ForeignMessage | Aside | ForeignCodeChange]:
-    """Pass items on; keep problems, and point out what looks like a secret."""
+    """Pass items on; collect problems, and report what looks like a secret."""
     for item in items:
         if isinstance(item, Problem):
             report.problems.append(item)
@@ -114,7 +114,7 @@ def _filter_items(
 
 
 def _unstorable(message: ForeignMessage) -> str:
-    """Return why the log would refuse a message: found before it, so that it does not stop all the others."""
+    """Return why the log would reject a message: found beforehand, so that it does not stop all the others."""
     for content in (message.content, *message.alternatives):
         if any(is_deeper(value, DEEPEST - _AROUND) for value in _values(content)):
             try:
@@ -125,7 +125,7 @@ def _unstorable(message: ForeignMessage) -> str:
 
 
 def _values(content: Content) -> Iterator[Json]:
-    """Yield what of a content is not words."""
+    """Yield the values in a content that are not text."""
     if content.metadata:
         yield content.metadata
     for part in content.parts:
@@ -138,7 +138,7 @@ def _values(content: Content) -> Iterator[Json]:
 
 
 def read_messages(path: str, format: str | None = None) -> tuple[str, list[ForeignMessage]]:
-    """Return the main line of the one conversation in a file, without importing it; and the name of its format."""
+    """Return the main line of the only conversation in a file without importing it, and the name of its format."""
     source = FileSource(Path(path).expanduser())
     chosen = format_named(format) if format is not None else detect(source)
     found = list(chosen.read(source))

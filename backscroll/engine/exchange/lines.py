@@ -26,7 +26,7 @@ class ImportBranch:
     places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
 
     def place(self, source_id: str) -> tuple[ImportBranch, Ref] | None:
-        """Return where a message of this line or of the line it left is."""
+        """Return the line and id of a message on this line or the line it left."""
         line: ImportBranch | None = self
         while line is not None:
             if source_id in line.places:
@@ -36,7 +36,7 @@ class ImportBranch:
 
 
 class Router:
-    """Tells which line an item belongs to. The main line passes through; branches are put aside until it is complete."""
+    """Assigns items to lines. The main line passes through; branches are held back until it is complete."""
 
     def __init__(self, notes: list[str]) -> None:
         self.main = ImportBranch(0)
@@ -46,7 +46,7 @@ class Router:
         self._notes = notes
 
     def route(self, items: Iterator[Kept]) -> Iterator[Kept]:
-        """Yield the items of the main line, as they come."""
+        """Yield the items of the main line as they arrive."""
         line = self.main
         last: dict[int, str] = {}
         for item in items:

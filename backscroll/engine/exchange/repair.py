@@ -1,9 +1,9 @@
-"""Repairing: put every log that verifies in again, and set aside what does not. Nothing is dropped.
+"""Repair a store: rebuild every log that verifies, and set aside what does not. Nothing is dropped.
 
-What can be worked out from a log (the row of a thread, its history, its index) is worked out again. An event that cannot be
-believed, and all that builds on it, moves to the quarantine of the store as it is, from where it can be written to a file;
-so does the old row of every thread that is given a new one. Words that are not there are noted as forgotten. Refuses: to
-decide what is wrong (`engine/log/verification`), and to repair the pages of a file.
+What can be derived from a log (the row of a thread, its history, its index) is derived again. An event that does not
+verify, and all that builds on it, moves to the quarantine of the store unchanged, from where it can be written to a file;
+so does the old row of every thread that gets a new one. Missing text is recorded as forgotten. `engine/log/verification`
+decides what is wrong; the pages of the file itself are not repaired.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ GONE = "the whole thread was set aside"
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair did to one thread, or (where `thread` is empty) to what belongs to none."""
+    """What a repair did to one thread, or (with an empty `thread`) to data that belongs to none."""
 
     thread: str
     why: str  # what was wrong, as verification said it
@@ -59,7 +59,7 @@ class RepairReport:
 
 @dataclass(frozen=True, slots=True)
 class _SoundPrefix:
-    """How far a log can be believed, and on what it builds."""
+    """How far a log verifies, and what it builds on."""
 
     state: ThreadState
     upto: int
@@ -67,7 +67,7 @@ class _SoundPrefix:
 
 
 def repair_store(engine: EngineScope) -> list[RepairReport]:
-    """Repair what verification finds; return what was done, thread by thread."""
+    """Repair what verification finds; return what was done, per thread."""
     before = engine.store.read(lambda reader: verify_store(reader, None))
     if before.ok:
         return []
@@ -99,7 +99,7 @@ def repair_store(engine: EngineScope) -> list[RepairReport]:
 
 
 def _index_anew(tx: Writer, root: str) -> None:
-    """Every word of a family is in the index exactly while a thread shows it."""
+    """Rebuild the index of a family: every text is indexed exactly while a thread shows it."""
     family = tx.family(root)
     views = [View(tx, kin) for kin in family]
     for kin in family:
@@ -123,7 +123,7 @@ def _index_event(tx: Writer, views: list[View], event: Event) -> None:
 
 
 def _reasons(verdict: VerificationReport) -> dict[str, str]:
-    """Return the first thing that is wrong with each thread."""
+    """Return the first problem of each thread."""
     out: dict[str, str] = {}
     for flaw in verdict.flaws:
         for name in [flaw.thread] if flaw.thread else _ID.findall(flaw.what):
@@ -132,7 +132,7 @@ def _reasons(verdict: VerificationReport) -> dict[str, str]:
 
 
 def _ancestors_first(tx: Writer) -> list[str]:
-    """Return every thread, those that others build on before the others."""
+    """Return every thread, parents before their forks."""
     names = tx.threads_like("", _EVERY)
     parents = {name: _parent(tx, name) for name in names}
     out: dict[str, None] = {}
@@ -154,7 +154,7 @@ def _parent(tx: Writer, thread: str) -> str | None:
 
 
 def _event(tx: Writer, thread: str, seq: int) -> Event | None:
-    """Return an event, or None if it cannot be read."""
+    """Return an event; None if it cannot be read."""
     try:
         return tx.event(Ref(thread, seq))
     except DAMAGE:
@@ -187,7 +187,7 @@ def _mend(engine: EngineScope, tx: Writer, thread: str, why: str, cut: set[str])
 
 
 def _sound(tx: Writer, thread: str) -> _SoundPrefix | None:
-    """Return how far the log of a thread verifies; None if it does not even begin."""
+    """Return how far the log of a thread verifies; None if not even its beginning does."""
     state, past = _beginning(tx, thread)
     if state is None:
         return None
@@ -217,7 +217,7 @@ def _is_spoiled(event: Event, previous: bytes) -> bool:
 
 
 def _beginning(tx: Writer, thread: str) -> tuple[ThreadState | None, ForkPast]:
-    """Return the row that a thread had when it began, as its first event tells it, and the past that it shares."""
+    """Return the row that a thread began with, according to its first event, and the history that it shares."""
     first = next(iter(tx.log_numbers(thread)), 0)
     event = _event(tx, thread, first)
     if event is None or event.kind not in (Kind.CREATED, Kind.FORKED):
@@ -271,7 +271,7 @@ def _past(tx: Writer, view: View, state: ThreadState) -> ForkPast:
 
 
 def _put_in_anew(engine: EngineScope, tx: Writer, thread: str, sound: _SoundPrefix) -> None:
-    """Log the events of a thread again, one by one, as if they came with a file."""
+    """Log the events of a thread again, one by one, as if imported from a file."""
     tx.renew_thread(sound.state)
     tx.take_out(thread, sound.upto + 1, sound.upto + 1)
     pen = Pen(tx, thread, engine.means, ACTOR)
@@ -287,7 +287,7 @@ def _put_in_anew(engine: EngineScope, tx: Writer, thread: str, sound: _SoundPref
 
 
 def _log(tx: Writer, thread: str, sound: _SoundPrefix) -> Iterator[Event]:
-    """Yield the events of a thread, taken out of the store page by page."""
+    """Yield the events of a thread, removed from the store page by page."""
     low = sound.state.fork_seq + 1
     while low <= sound.upto:
         high = min(low + _PAGE - 1, sound.upto)
@@ -302,7 +302,7 @@ def _log(tx: Writer, thread: str, sound: _SoundPrefix) -> Iterator[Event]:
 
 
 def _mend_bytes(engine: EngineScope, verdict: VerificationReport) -> list[RepairReport]:
-    """Stored bytes that do not fit their hash: set aside."""
+    """Set aside blobs that do not match their hash."""
 
     def work(tx: Writer) -> list[str]:
         wrong = [
@@ -330,7 +330,7 @@ def list_aside(engine: EngineScope) -> list[QuarantineRow]:
 
 
 def save_aside(engine: EngineScope, target: str) -> int:
-    """Write what was set aside into a file, one JSON object a line; return how many."""
+    """Write what was set aside to a file, one JSON object per line; return how many."""
     rows = list_aside(engine)
     lines = (
         dumps(

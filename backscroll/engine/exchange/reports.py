@@ -1,4 +1,4 @@
-"""What an import says about each conversation of a file."""
+"""What an import reports about each conversation of a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backscroll.vocab.foreign import Problem
 
 @dataclass(frozen=True, slots=True)
 class SecretNotice:
-    """Something in a message that looks like a secret, masked."""
+    """A masked excerpt of a message that looks like a secret."""
 
     kind: str
     shown: str
@@ -19,7 +19,7 @@ class SecretNotice:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of one conversation of a file."""
+    """What an import did with one conversation of a file."""
 
     format: str
     source: str

@@ -1,4 +1,4 @@
-"""Sync: another program's full message list against ours. Plans in `reconcile/plan`, carried out in one transaction."""
+"""Sync: compare another program's complete message list with the history. Planned in `reconcile/plan`, applied in one transaction."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SyncReport:
 
 
 def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> list[ForeignMessage]:
-    """Accept our own shape, or dictionaries as the OpenAI Chat wire has them."""
+    """Accept foreign messages, or dictionaries in the format of OpenAI Chat."""
     if isinstance(messages, Mapping | str | bytes) or not isinstance(cast("Any", messages), Sequence):
         raise InvalidInput(
             "sync takes a list of messages", hint="pass a list of {role, content} dictionaries"
@@ -77,7 +77,7 @@ def sync(
     dry_run: bool = False,
     actor: str | None = None,
 ) -> SyncReport:
-    """Make our live history say what theirs says; nothing is lost, and what is ambiguous is recorded as such."""
+    """Change the live history to match another program's list; nothing is lost, and ambiguities are recorded."""
     if mode not in ("full", "prompt"):
         raise InvalidInput(f"unknown mode of sync: {mode!r}", hint="use full or prompt")
     theirs = foreign_messages(messages)
@@ -107,7 +107,7 @@ def sync(
 
 
 def _note_facts(note: Ambiguity) -> dict[str, Json]:
-    """Return what goes into the log about an ambiguity: names and choices, no words of the conversation."""
+    """Return what the log records about an ambiguity: names and choices, no conversation text."""
     return {
         "what": note.what,
         "considered": list(note.considered),
@@ -118,7 +118,7 @@ def _note_facts(note: Ambiguity) -> dict[str, Json]:
 
 
 def report_of(todo: SyncPlan, counts: Counter[str], *, dry_run: bool) -> SyncReport:
-    """Return a plan in words."""
+    """Return the report of a plan."""
     names = [_describe_operation(op) for op in todo.operations]
     if dry_run:
         counts = Counter(DONE[type(op)] for op in todo.operations)

@@ -1,7 +1,7 @@
-"""Prompts in files, checked and repaired: what `backscroll check` does.
+"""Check and repair prompts in files, for `backscroll check`.
 
-Owns: reading a prompt, a request or a file of them from disk, and writing the repaired one. Refuses: judging; that is the validity
-engine's.
+Owns: reading a prompt, a request or a file of them from disk, and writing the repaired one. The rules are in the validity
+engine.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _LINES = "one message or one request per line was expected"
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """The prompts of a file, in the shape they had: one document, messages line by line, or requests line by line."""
+    """The prompts of a file in their original layout: one document, one message per line, or one request per line."""
 
     requests: tuple[RequestBody, ...]
     shape: str  # document, messages, requests
 
     def flaws(self) -> list[list[PromptFlaw]]:
-        """Return every rule that is broken, prompt by prompt."""
+        """Return every broken rule, by prompt."""
         return [request.flaws() for request in self.requests]
 
     def unmendable(self) -> list[PromptFlaw]:
-        """Return what is still wrong after a repair: only the sender can repair it."""
+        """Return what is still wrong after a repair: only the sender can fix it."""
         return [flaw for request in self.requests for flaw in request.apply_repair().flaws()]
 
     def render_file(self) -> tuple[str, list[RepairAction]]:
-        """Return the text of the repaired file, and what was done."""
+        """Return the text of the repaired file, and the repairs made."""
         done = [(request, request.repair_prompt()) for request in self.requests]
         values = [request.with_prompt(repaired) for request, repaired in done]
         changes = [change for _, repaired in done for change in repaired.changes]
@@ -51,7 +51,7 @@ class PromptFile:
 
 
 def read_prompts(path: str, *, wire: str | None = None, model: str | None = None) -> PromptFile:
-    """Return the prompts of a file: a list, a request, or one of their messages or requests per line."""
+    """Return the prompts of a file: a list, a request, or one message or request per line."""
     source = FileSource(Path(path).expanduser())
     if source.is_folder:
         raise InvalidInput(f"{path} is a folder", hint="name one of the files in it")
@@ -59,7 +59,7 @@ def read_prompts(path: str, *, wire: str | None = None, model: str | None = None
 
 
 def prompts_of(text: str, name: str = "", *, wire: str | None = None, model: str | None = None) -> PromptFile:
-    """Return the same from text that is at hand already."""
+    """Return the prompts in a text."""
     if not text.strip():
         raise FormatError(f"{name}: an empty file", hint="check that it was saved or downloaded completely")
 
@@ -101,7 +101,7 @@ def _of_lines(text: str, name: str, why: NotJson, of: Callable[[Json], RequestBo
 
 
 def write_prompts(prompts: PromptFile, path: str) -> list[RepairAction]:
-    """Write the repaired prompts to a file, whole or not at all; tells what was done."""
+    """Write the repaired prompts to a file atomically; return the repairs made."""
     text, changes = prompts.render_file()
     write_file(Path(path).expanduser(), [text])
     return changes

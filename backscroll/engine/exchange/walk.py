@@ -1,7 +1,7 @@
-"""Walking along: a foreign line beside what an earlier import of it left.
+"""Compare a foreign line with what an earlier import of it left.
 
-As long as the two agree nothing is done. At the first difference the rest of both is aligned by `reconcile/plan` and the differences
-are carried out; what comes after our last message is new and goes back to `engine/exchange/arrivals` to be written.
+As long as the two agree nothing is done. From the first difference on, both are aligned by `reconcile/plan` and the
+differences are applied; what comes after our last message is new and goes back to `engine/exchange/arrivals` to be written.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class ImportTarget(Protocol):
     dry_run: bool
 
     def pen(self, tx: Writer, line: ImportBranch) -> Pen:
-        """Return a pen for a line, provided that no other process has written to it."""
+        """Return a pen for a line; raises ImportConflict if another process has written to it."""
         ...
 
     def holds(self, source_id: str) -> bool:
-        """True where the file has a message of that name."""
+        """Return True if the file contains a message with that id."""
         ...
 
     def learn(self, line: ImportBranch, item: ForeignMessage, ref: Ref) -> None:
-        """Remember where a message stands."""
+        """Remember where a message was written."""
         ...
 
 
@@ -101,7 +101,7 @@ class ImportWalk:
         return True
 
     def _next(self, item: ForeignMessage) -> Entry | None:
-        """Return the entry that this message is, where it is the next one and unchanged; else None."""
+        """Return the entry of this message if it is the next one and unchanged; else None."""
         if self.at >= len(self.side.entries):
             return None
         entry = self.side.entries[self.at]
@@ -124,7 +124,7 @@ class ImportWalk:
         return entry
 
     def _align(self, items: list[Kept]) -> Iterator[Kept]:
-        """From the first difference on: align what is left on both sides and carry out what follows."""
+        """Align what is left on both sides from the first difference on, and apply the result."""
         anchor = [] if self.last is None else [self.last]  # so that the planner sees where the rest hangs on
         theirs = [*anchor, *(item for item in items if isinstance(item, ForeignMessage))]
         arrival = self.arrival
@@ -174,9 +174,9 @@ _LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
 def _without_losses(
     steps: Sequence[Operation], format_name: str, moved: set[Ref]
 ) -> tuple[list[Operation], int]:
-    """Return the steps to carry out, and how many deletes were left out because a log cannot mean them.
+    """Return the operations to apply, and how many deletions were dropped because a log cannot mean them.
 
-    What the file still holds on another branch (`moved`) is not lost: it leaves this line.
+    What the file still has on another branch (`moved`) is not lost: it leaves this line.
     """
     if format_name not in _LOGS:
         return list(steps), 0
@@ -185,7 +185,7 @@ def _without_losses(
 
 
 def body_of(item: Aside | ForeignCodeChange) -> dict[str, Json]:
-    """Return what the log holds of something that is not a message."""
+    """Return the log's body for an item that is not a message."""
     if isinstance(item, Aside):
         return {"kind": item.kind, "raw": item.raw, **({"src": item.source_id} if item.source_id else {})}
     return {"description": item.description, "file": item.file_path}

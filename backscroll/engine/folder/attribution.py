@@ -1,9 +1,9 @@
-"""What a tool wrote itself, and what another process changed while it ran.
+"""Attribution: what a tool wrote itself, and what another process changed while it ran.
 
-Owns parting the difference between two snapshots: first what others did (in other files, and in the same file before the tool wrote
-it), then what the tool wrote, then what others did to its work. Each part is a change of its own between two snapshots, so blame,
-rewind and commit need no rule for it. Refuses: guessing. Where a tool does not note what it writes (a command), all of it is reported
-as done while it ran.
+Owns dividing the difference between two snapshots: first what others did (in other files, and in the same file before the
+tool wrote it), then what the tool wrote, then what others did to its result. Each part is a change of its own between two
+snapshots, so blame, rewind and commit need no rule for it. Never guesses: if a tool does not record what it writes (a
+command), the whole difference is reported as made while it ran.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOTING = frozenset({"write_file", "edit_file", "apply_patch"})
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInterval:
-    """One part of what happened between two looks."""
+    """One part of the changes between two scans."""
 
     before: str  # names of snapshots
     after: str
@@ -33,14 +33,14 @@ class SnapshotInterval:
 
 
 def surely(cause: Cause, own: bool) -> bool:
-    """Return True if a change is known to be its cause's own work, not only seen while it ran."""
+    """Return True if a change is known to be its cause's own work, not only observed while it ran."""
     return cause.by != "tool" or own or cause.tool in NOTING
 
 
 def split_change(
     keeper: Snapshots, before: str, after: str, cause: Cause, wrote: Sequence[OwnWrite] | None
 ) -> list[SnapshotInterval]:
-    """Return the parts in order; empty if nothing can be distinguished."""
+    """Return the parts in order; empty if they cannot be distinguished."""
     if wrote is None or cause.by != "tool" or cause.tool not in NOTING:
         return []
     old, new = keeper.entries(before), keeper.entries(after)
@@ -69,7 +69,7 @@ def _both(old: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFile]) -> d
 def _entry(
     keeper: Snapshots, data: bytes | None, seen: SnapshotFile | None, like: SnapshotFile | None
 ) -> SnapshotFile | None:
-    """Return a content as a file of a snapshot: the very entry that was seen where it is that, else one of the same sort."""
+    """Return a content as a snapshot entry: the scanned entry if it is the same, else one with the same mode."""
     if data is None:
         return None
     name = keeper.name(data)
@@ -80,6 +80,6 @@ def _entry(
 
 
 def _compose_snapshot(keeper: Snapshots, files: Mapping[str, SnapshotFile | None], like: str) -> str:
-    """Return the name of a snapshot of these files; `like` is one that may be just that."""
+    """Return the name of a snapshot of these files; `like` is one that may be identical."""
     there = {path: entry for path, entry in sorted(files.items()) if entry is not None}
     return like if keeper.entries(like) == there else keeper.compose_snapshot(there)

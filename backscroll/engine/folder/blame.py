@@ -1,7 +1,7 @@
-"""Blame: which turn wrote this line, what was asked there, and why.
+"""Blame: which turn wrote a line, which request it answers, and why.
 
-Owns the versions of one file through all changes of its folder, in whichever thread they stand: renames are followed, what a rewind
-restored belongs to its first author. Refuses: matching lines (`workspace/git/blame`).
+Owns the versions of one file through all changes of its folder, in any thread: renames are followed, and what a rewind
+restored belongs to its first author. Matching lines is in `workspace/git/blame`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LOOKED = 40  # messages before a call that are looked through for a reason
 
 @dataclass(frozen=True, slots=True)
 class BlameLine:
-    """One line of a file and where it comes from."""
+    """One line of a file and its origin."""
 
     line: int
     text: str
@@ -106,7 +106,7 @@ def _nothing(room: FolderScope, path: str, now: str) -> BackscrollError:
 def _versions(
     keeper: Snapshots, everything: Sequence[ChangeRecord], path: str, now: str
 ) -> list[_ChangeVersion]:
-    """Return the contents that the file went through, oldest first; the last is what it is now."""
+    """Return the contents that the file had over time, oldest first; the last is the current one."""
     steps = list(steps_of(keeper, everything, path))[::-1]
     stack: list[_ChangeVersion] = []
     tops: dict[str, tuple[_ChangeVersion, ...]] = {}  # what stood below a content when it was there
@@ -137,7 +137,7 @@ def _versions(
 def steps_of(
     keeper: Snapshots, everything: Sequence[ChangeRecord], path: str
 ) -> Iterator[tuple[int, ChangeRecord, FileChange]]:
-    """Yield the changes that touched the file, newest first, under the names that it had."""
+    """Yield the changes that touched the file, newest first, under the names it had."""
     for number in range(len(everything) - 1, -1, -1):
         one = everything[number]
         for file in files_of(keeper, one):
@@ -152,7 +152,7 @@ def steps_of(
 
 
 def files_of(keeper: Snapshots, one: ChangeRecord) -> Sequence[FileChange]:
-    """Return the files of a change; where the log does not name them all, as the snapshots tell it."""
+    """Return the files of a change; from the snapshots if the log does not name them all."""
     if one.whole or not (keeper.has(one.change.before) and keeper.has(one.change.after)):
         return one.change.files
     return keeper.compare(one.change.before, one.change.after)
@@ -162,7 +162,7 @@ def files_of(keeper: Snapshots, one: ChangeRecord) -> Sequence[FileChange]:
 
 
 class _BlameReader:
-    """Finds out what was asked and why, once for each change."""
+    """Looks up the request and the reason, once per change."""
 
     def __init__(self, engine: EngineScope, everything: Sequence[ChangeRecord]) -> None:
         self._engine = engine
@@ -210,13 +210,13 @@ class _BlameReader:
 
 
 def asked_for(view: View, message: Ref | None) -> str:
-    """Return what the user had said to open the turn of a message; empty if that cannot be determined any more."""
+    """Return the user message that opened the turn of a message; empty if that cannot be determined any more."""
     entry = None if message is None else view.entry(message)
     return "" if entry is None else _reasons(view, entry)[0]
 
 
 def _reasons(view: View, entry: Entry) -> tuple[str, str]:
-    """Return what the user said to open the turn of a message, and what the assistant said up to it."""
+    """Return the user message that opened the turn of a message, and what the assistant wrote up to it."""
     why = ""
     edge = entry.position + b"\0"  # right behind it
     for number, (one, spoken) in enumerate(view.page(_LOOKED, before=edge, newest_first=True, gone=True)):
@@ -231,7 +231,7 @@ def _reasons(view: View, entry: Entry) -> tuple[str, str]:
 
 
 def _opening(view: View, entry: Entry) -> str:
-    """Return the words that opened a long turn."""
+    """Return the text of the message that opened a long turn."""
     edge = entry.position
     while rows := view.page(256, before=edge, newest_first=True, gone=True):
         for one, spoken in rows:

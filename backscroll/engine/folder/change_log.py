@@ -1,8 +1,8 @@
-"""Changes to files as they lie in the log, and what a store knows about a folder.
+"""File changes as recorded in the log, and what a store knows about a folder.
 
-Owns the shape of a `CODE_CHANGED` event (head: structure, no words; body: description, paths, hashes, diff, folder) and the note in
-the store that says which snapshot of a folder was seen last, by whichever thread. Refuses: taking snapshots
-(`engine/folder/workroom`).
+Owns the shape of a `CODE_CHANGED` event (head: structure, no text; body: description, paths, hashes, diff, folder) and the
+record in the store of the newest snapshot of a folder, whichever thread took it. Snapshots are taken in
+`engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BYS: frozenset[str] = frozenset(get_args(By))
 
 @dataclass(frozen=True, slots=True)
 class FolderState:
-    """What a store knows about a folder: the snapshot that was seen last, how many changes there were, and in which threads."""
+    """What a store knows about a folder: its newest snapshot, the number of changes, and the threads that hold them."""
 
     snapshot: str = ""
     count: int = 0
@@ -44,7 +44,7 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """A change with what only the engine wants to know of it."""
+    """A change with the details that only the engine needs."""
 
     change: CodeChange
     place: str = ""  # which folder, on which machine; empty where a program reported it
@@ -56,12 +56,12 @@ class ChangeRecord:
 
     @property
     def by(self) -> By:
-        """Who did it."""
+        """Who made it."""
         return self.change.cause.by
 
 
 def place_of(root: Path) -> str:
-    """Return the name of a folder on this machine; says nothing about where it is."""
+    """Return the key of a folder on this machine; it does not reveal the path."""
     return hashlib.sha256(f"{platform.node()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
@@ -69,7 +69,7 @@ def place_of(root: Path) -> str:
 
 
 def known_of(reader: Reader, place: str) -> FolderState:
-    """Return what the store knows about a folder; a note that cannot be read is as good as none."""
+    """Return what the store knows about a folder; an unreadable record counts as none."""
     text = reader.meta(_META + place)
     if text is None:
         return FolderState()
@@ -82,7 +82,7 @@ def known_of(reader: Reader, place: str) -> FolderState:
 
 
 def keep_known(tx: Writer, place: str, snapshot: str, at: float, thread: str = "") -> None:
-    """Note which snapshot was seen last, and when; with a thread, that one more change of the folder is in it."""
+    """Record the newest snapshot and its time; with a thread, also that it holds one more change of the folder."""
     known = known_of(tx, place)
     threads = [*(t for t in known.threads if t != thread), thread] if thread else list(known.threads)
     data = {"snapshot": snapshot, "count": known.count + bool(thread), "threads": threads, "at": at}
@@ -93,13 +93,13 @@ _SEEN = "workspace programs "
 
 
 def seen_programs(reader: Reader, place: str) -> frozenset[str] | None:
-    """Keys of the programs in the folder's repository that were there before an agent was, or that a person trusted since."""
+    """Return the keys of the programs in the folder's repository that were there before an agent, or that the user has trusted since."""
     text = reader.meta(_SEEN + place)
     return None if text is None else frozenset(str(key) for key in json.loads(text))
 
 
 def keep_seen_programs(tx: Writer, place: str, keys: Iterable[str]) -> None:
-    """Add to them."""
+    """Add keys of programs to the known ones."""
     known = seen_programs(tx, place) or frozenset()
     tx.set_meta(_SEEN + place, json.dumps(sorted(known.union(keys))))
 
@@ -127,7 +127,7 @@ class ChangeDraft:
 
 
 def write_change(pen: Pen, draft: ChangeDraft) -> Event:
-    """Write a change down, and that its snapshot is the newest of the folder."""
+    """Record a change, and that its snapshot is the newest of the folder."""
     known = known_of(pen.tx, draft.place)
     event = pen.write(Kind.CODE_CHANGED, head=_head(draft, known.count + 1), body=_body(draft))
     keep_known(pen.tx, draft.place, draft.after, draft.at, pen.state.id)
@@ -169,7 +169,7 @@ def _body(draft: ChangeDraft) -> dict[str, Json]:
 
 
 def format_file_names(files: Sequence[FileChange]) -> str:
-    """Return what a change of some files is called by: their names, or the first of them."""
+    """Return a short name for a change: the names of its files, or the first of them."""
     names = [f.path for f in files[:_NAMED]]
     return ", ".join(names) + (", …" if len(files) > _NAMED else "")
 
@@ -200,7 +200,7 @@ def _encode_file(file: FileChange) -> dict[str, Json]:
 
 
 def recorded_of(event: Event, turn: int | None = None) -> ChangeRecord:
-    """Return a change as its event tells it; one whose words are forgotten keeps its snapshots."""
+    """Return a change from its event; one with forgotten text keeps its snapshots."""
     body: Mapping[str, Any] = {} if event.body is None else cast("Mapping[str, Any]", from_bytes(event.body))
     head = event.head
     try:

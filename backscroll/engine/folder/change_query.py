@@ -1,6 +1,6 @@
-"""From the log to changes of files: which a thread sees, to which turn each belongs, and which fit a question.
+"""Query file changes in the log: which ones a thread sees, the turn each belongs to, and which match a filter.
 
-Owns the walk through the rare events of a thread and its shared past. Refuses: snapshots and disk.
+Owns the walk through the rare events of a thread and its shared history. Does not read snapshots or disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """Which changes the user wants to see; a change has to fit all of it."""
+    """A filter for changes; a change must match all of it."""
 
     turn: int | None = None
     file: str | None = None
@@ -36,7 +36,7 @@ class ChangeFilter:
     limit: int | None = None
 
     def fits(self, change: CodeChange) -> bool:
-        """Return True if a change touches the file and lies in the time that was asked for."""
+        """Return True if a change touches the file and is within the time range."""
         if self.file is not None and not any(
             _is(self.file, f.path) or _is(self.file, f.old_path) for f in change.files
         ):
@@ -52,7 +52,7 @@ def wish(
     until: str | datetime | None = None,
     limit: int | None = None,
 ) -> ChangeFilter:
-    """Return what was asked for, checked."""
+    """Return a validated filter."""
     if limit is not None and limit < 0:
         raise InvalidInput(f"cannot list {limit} changes", hint="give a number of 0 or more")
     begin, end = checked_time(since), checked_time(until)
@@ -72,7 +72,7 @@ def _is(wanted: str, path: str) -> bool:
 
 
 def changes(thread: ThreadScope, asked: ChangeFilter) -> list[CodeChange]:
-    """Return the changes of a thread that fit, the newest first."""
+    """Return the changes of a thread that match, the newest first."""
     if asked.turn is not None and asked.turn not in range(thread.info.turns + 1):
         raise NotFound(f"thread {thread.id[:8]} has no turn {asked.turn}", hint=f"it has {thread.info.turns}")
 
@@ -95,7 +95,7 @@ def changes(thread: ThreadScope, asked: ChangeFilter) -> list[CodeChange]:
 
 
 def changing_events(view: View) -> list[Event]:
-    """Return the events about changes that a view sees, oldest first; those of a parent's later turns are not among them."""
+    """Return the events about changes that a view sees, oldest first, without those of a parent's later turns."""
     return [e for e in view.others() if e.kind is Kind.CODE_CHANGED and _is_shared(view, e)]
 
 
@@ -110,7 +110,7 @@ def _is_shared(view: View, event: Event) -> bool:
 
 
 def list_changes(view: View, place: str) -> list[ChangeRecord]:
-    """Return the changes of one folder that a view sees, oldest first; those whose words are forgotten too."""
+    """Return the changes of one folder that a view sees, oldest first, including those with forgotten text."""
     out = [recorded_of(e) for e in changing_events(view)]
     return [r for r in out if r.place == place and r.change.before and r.change.after]
 
@@ -121,7 +121,7 @@ def add_turn_number(view: View, event: Event) -> CodeChange:
 
 
 def turn_of(view: View, event: Event) -> int | None:
-    """Return the turn that a change belongs to: that of the message that caused it, else that in which it was seen."""
+    """Return the turn that a change belongs to: that of the message that caused it, else the one in which it was detected."""
     message = cause_of(event)
     if message is None:
         return view.count(role="user", upto=at_end(event.seq))
@@ -133,7 +133,7 @@ def turn_of(view: View, event: Event) -> int | None:
 
 
 def everywhere(engine: EngineScope, place: str, root: str, own: str) -> list[ChangeRecord]:
-    """Return every change of a folder that is in the store, in whichever thread, oldest first."""
+    """Return every change of a folder in the store, in any thread, oldest first."""
     known = engine.store.read(lambda reader: known_of(reader, place))
     names = dict.fromkeys((own, *known.threads))
     names.update({info.id: None for info in engine.threads() if info.metadata.get("workspace") == root})
@@ -153,7 +153,7 @@ def everywhere(engine: EngineScope, place: str, root: str, own: str) -> list[Cha
 
 
 def leaving(view: View, opening: Entry) -> list[Entry]:
-    """Return the live entries from one on, in order."""
+    """Return the live entries from this one on, in order."""
     out = [opening]
     after = opening.position
     while rows := view.page(256, after=after):
@@ -165,8 +165,8 @@ def leaving(view: View, opening: Entry) -> list[Entry]:
 def since_turn(view: View, place: str, opening: Entry) -> list[ChangeRecord]:
     """Return the changes of a folder since a turn began, oldest first.
 
-    What a person changed before the first answer counts as there when the turn began: the folder may be scanned
-    right before their message is written, or right after it.
+    What the user changed before the first answer counts as present when the turn began: the folder may be scanned right
+    before their message is written, or right after it.
     """
     seq = opening.message.seq
     found = [r for r in list_changes(view, place) if r.change.id.seq > seq]
@@ -181,7 +181,7 @@ def since_turn(view: View, place: str, opening: Entry) -> list[ChangeRecord]:
 
 
 def _find_answer(view: View, seq: int) -> int | None:
-    """Return the number of the first event after this one that is an answer."""
+    """Return the number of the first answer after this event."""
     step = 64
     first = seq + 1
     while first <= view.as_of:

@@ -1,7 +1,8 @@
-"""Commits of the agent's own changes to the user's git repository.
+"""Commit the agent's own changes to the user's git repository.
 
-Owns which changes are the agent's and not committed yet (the commits themselves say which they hold), and the message made from the
-turns. Refuses: building the commit, and telling the agent's lines from other people's (`workspace/git/commits`).
+Owns which changes are the agent's and not yet committed (the commits themselves record which they contain), and the message
+made from the turns. Building the commit, and separating the agent's lines from other people's, is in
+`workspace/git/commits`.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _NAME = re.compile(r"[0-9a-f]{8}\.[1-9][0-9]*")
 
 
 class NothingToCommit(NotFound):
-    """The agent changed nothing, or all of it is committed."""
+    """The agent changed nothing, or everything is committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitReport:
-    """A commit that was made, or (where `id` is empty) would be."""
+    """A commit that was made, or (with an empty `id`) would be."""
 
     id: str
     message: str
@@ -110,7 +111,7 @@ def commit(
 
 
 def _find_trusted(room: FolderScope, *, trust: bool) -> frozenset[str]:
-    """Keys of the programs that a commit may run; with `trust` those that are there now are among them from now on."""
+    """Return the keys of the programs that a commit may run; `trust` adds those that are there now, permanently."""
     room.note_programs()
     if trust:
         keys = [program.key for program in programs_of(room.root)]
@@ -133,7 +134,7 @@ def _select_changes(
 
 
 def _find_committed(room: FolderScope) -> set[str]:
-    """Return the changes that commits of the user's branch hold already, by the names they give at their end."""
+    """Return the changes that commits of the user's branch already contain, by the names in their trailers."""
     if not git_found():
         return set()
     wanted = [f"--grep=^{CHANGES}:", f"-n{_COMMITS}", f"--format=%(trailers:key={CHANGES},valueonly,unfold)"]
@@ -147,7 +148,7 @@ def _find_committed(room: FolderScope) -> set[str]:
 def _deltas(
     keeper: Snapshots, one: ChangeRecord, kinds: Mapping[str, SnapshotFile], skipped: list[str]
 ) -> Iterator[Delta]:
-    """Yield a change file by file, with the contents on both sides; a rename is a file that goes and one that comes."""
+    """Yield a change file by file, with the contents on both sides; a rename is one deleted and one added file."""
     change = one.change
     files: Sequence[FileChange] = change.files
     if not one.whole:
@@ -179,7 +180,7 @@ def _still_kept(kept: bool) -> None:
 
 
 def made_message(chosen: Sequence[_CommitChange]) -> str:
-    """Return a message from the turns: what was asked last as the first line, then what was done, turn by turn."""
+    """Return a commit message from the turns: the latest request as the first line, then what was done, turn by turn."""
     asked = [_first_line(c.asked) for c in chosen if c.asked]
     told = [_first_line(c.one.change.description) for c in chosen if c.one.change.description]
     first = _cut(asked[-1] if asked else told[-1] if told else "Changes by the agent")
@@ -202,7 +203,7 @@ def _first_line(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Return a line of bounded length: the sentences that fit whole, else as many words as there is room for."""
+    """Return a line of bounded length: the sentences that fit whole, else as many words as fit."""
     if len(text) <= _LINE:
         return text
     head = text[: _LINE - 1]

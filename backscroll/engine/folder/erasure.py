@@ -1,9 +1,9 @@
-"""Forgetting a file: its versions out of every snapshot, and what the log repeats of them.
+"""Forget a file: erase its versions from every snapshot, and what the log repeats of them.
 
-Owns following a file through its names, which changes of the log speak of it, and what a `forget` of messages has to say about
-snapshots that still hold what they changed. Refuses: erasing contents (`workspace/snapshots/erasure`) and words
-(`engine/log/erasure`). The log goes first: killed in between, the snapshots still tell which changes were meant, and the same call
-finishes it.
+Owns following a file through its names, which changes in the log mention it, and what a `forget` of messages reports about
+snapshots that still contain what they changed. Contents are erased in `workspace/snapshots/erasure`, text in
+`engine/log/erasure`. The log goes first: after a crash in between, the snapshots still show which changes were meant, and
+the same call finishes it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMED = 5  # files that a sentence names
 
 @dataclass(frozen=True, slots=True)
 class FileForgetReport:
-    """What forgetting a file did, or (where `done` is False) would do."""
+    """What forgetting a file did, or (with `done` False) would do."""
 
     path: str
     names: tuple[str, ...]  # under which it was known
@@ -86,7 +86,7 @@ def forget_file(room: FolderScope, path: str, *, dry_run: bool = False) -> FileF
 def _follow_renames(
     keeper: Snapshots, everything: Sequence[ChangeRecord], path: str
 ) -> tuple[list[str], frozenset[str]]:
-    """Return every name that a file had, before and after this one, and the hashes of its contents under the others."""
+    """Return every name that a file ever had, and the hashes of its contents under the other names."""
     names = dict.fromkeys([path])
     hashes: set[str] = set()
     touched = [*((one, file) for _, one, file in steps_of(keeper, everything, path))]
@@ -100,7 +100,7 @@ def _follow_renames(
 def _forward(
     keeper: Snapshots, everything: Sequence[ChangeRecord], path: str
 ) -> Iterator[tuple[ChangeRecord, FileChange]]:
-    """Yield the changes of files that were this one once, under their later names."""
+    """Yield the changes of files that were once this one, under their later names."""
     later: set[str] = set()
     for one in everything:
         for file in files_of(keeper, one):
@@ -116,7 +116,7 @@ def _forward(
 
 
 def _speaks(keeper: Snapshots, one: ChangeRecord, path: str, erased: set[str]) -> bool:
-    """Return True for a change that still has words and touched the file, or a content that goes."""
+    """Return True for a change that still has text and touched the file, or a content to be erased."""
     if not (one.change.description or one.change.files):
         return False
     return any(
@@ -140,7 +140,7 @@ def _out_of_the_log(room: FolderScope, doomed: Sequence[ChangeRecord]) -> tuple[
 
 
 def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) -> tuple[str, ...]:
-    """Sentences about folders of this machine whose snapshots hold what messages, or a whole thread (None), changed."""
+    """Return sentences about folders on this machine whose snapshots contain what messages, or a whole thread (None), changed."""
     state = reader.thread(thread)
     if state is None:
         return ()

@@ -1,7 +1,7 @@
-"""Files and folders as the readers of `formats` want them: lazily, by lines, tolerant of bad bytes.
+"""Files and folders as the readers of `formats` need them: lazy, line by line, tolerant of invalid bytes.
 
-Regular files only: a pipe or a device is refused at once. A line that is longer than the limit is never held; what takes its
-place says how long it was, and is not JSON.
+Regular files only: a pipe or a device is rejected at once. A line over the length limit is never held in memory; its
+placeholder states its length, and is not JSON.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LONGEST_LINE = 1 << 25  # characters; reading a line takes about six times as ma
 
 
 def store_files(store: Path) -> list[Path]:
-    """Return a store and everything that may are beside it."""
+    """Return a store file and the files that may be beside it."""
     return [store, *(store.with_name(store.name + suffix) for suffix in SIDE_FILES)]
 
 
 class FileSource:
-    """One file or folder on disk. Every call starts again from the beginning; nothing is kept in memory."""
+    """A file or folder on disk. Every call starts from the beginning; nothing is kept in memory."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class FileSource:
 
     @property
     def size(self) -> int:
-        """Bytes in the file; 0 for a folder."""
+        """The number of bytes in the file; 0 for a folder."""
         return 0 if self.is_folder else self._path.stat().st_size
 
     def chunks(self) -> Iterator[str]:
-        """Decoded pieces; a BOM is removed; undecodable bytes become U+FFFD."""
+        """Yield decoded pieces; a BOM is removed; undecodable bytes become U+FFFD."""
         with self._open_file() as file:
             first = file.read(4)
             encoding = "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -79,9 +79,9 @@ class FileSource:
             yield decoder.decode(b"", final=True)
 
     def lines(self, ample: str = "") -> Iterator[tuple[int, str]]:
-        """Numbered lines, cut at line feeds only: other separators belong to the text.
+        """Yield numbered lines, split at line feeds only: other separators belong to the text.
 
-        Lines that begin with `ample` may be eight times as long as the others: bytes, which are not parsed.
+        Lines that begin with `ample` may be eight times as long as the others: they hold bytes, which are not parsed.
         """
         rest: list[str] = []
         number = size = 0
@@ -105,12 +105,12 @@ class FileSource:
         return self._longest * (8 if ample else 1)
 
     def _whole(self, pieces: list[str], size: int, *, ample: bool) -> str:
-        """Return a line of its pieces, or what represents one that is too long."""
+        """Return a line joined from its pieces, or the placeholder of one that is too long."""
         longest = self._limit(ample=ample)
         return OverlongLine(size, longest) if size > longest else "".join(pieces).removesuffix("\r")
 
     def text(self) -> str:
-        """Return the whole file."""
+        """Return the text of the whole file."""
         return "".join(self.chunks())
 
     def head(self, characters: int = 65536) -> str:
@@ -127,12 +127,12 @@ class FileSource:
         return "".join(out)[:characters]
 
     def data(self, most: int = -1) -> bytes:
-        """Return the raw bytes; no more than `most` where that is not negative."""
+        """Return the raw bytes; at most `most`, unless that is negative."""
         with self._open_file() as file:
             return file.read(most)
 
     def child(self, name: str) -> Source | None:
-        """Something inside this folder, or beside this file; never outside of it by way of an absolute path."""
+        """Return a file inside this folder, or beside this file; never outside of it through an absolute path."""
         base = self._path if self.is_folder else self._path.parent
         relative = name.removeprefix("../") if not self.is_folder else name
         found = base / relative
@@ -141,7 +141,7 @@ class FileSource:
         return None if is_special(found) else FileSource(found, self._progress, self._longest)
 
     def children(self) -> tuple[str, ...]:
-        """Return names inside this folder, sorted."""
+        """Return the names inside this folder, sorted."""
         return tuple(sorted(p.name for p in self._path.iterdir())) if self.is_folder else ()
 
     def _open_file(self):

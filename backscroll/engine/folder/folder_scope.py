@@ -1,8 +1,8 @@
-"""A thread and the folder that its agent works in: looking at it, and writing down what changed.
+"""A thread and the folder that its agent works in: scan it, and record what changed.
 
-Owns looking at the folder: every difference between two looks is written down once, with its cause, in whichever thread sees it
-first. Refuses keeping contents (`workspace`). `engine/folder/workroom` adds what callers do with it, and passes itself down to
-`blame`, `rewind` and `commits`.
+Owns scanning the folder: every difference between two scans is recorded once, with its cause, in whichever thread sees it
+first. File contents are kept by `workspace`. `engine/folder/workroom` adds what callers do with it, and passes itself down
+to `blame`, `rewind` and `commits`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class FolderScope(ABC):
 
     @property
     def keeper(self) -> Snapshots:
-        """Who keeps the snapshots; made when first asked for."""
+        """The snapshots of the folder; opened on first use."""
         if self._keeper is None:
             self._keeper = self._open_snapshots()
         return self._keeper
@@ -98,14 +98,14 @@ class FolderScope(ABC):
         )
 
     def keepers(self) -> list[Snapshots]:
-        """Who keeps snapshots of the folder: also who did when there was no git here, or when there was one."""
+        """Return all snapshot stores of the folder, including those from before a git repository was added or removed."""
         other = "hashes" if self.keeper.keeper == "git" else "git"
         if not self._has_snapshots(other) or (other == "git" and not git_found()):
             return [self.keeper]
         return [self.keeper, self._open_snapshots(other == "git")]
 
     def out_of_reach(self) -> list[str]:
-        """What of the snapshots cannot be read here."""
+        """Return which snapshots cannot be read here."""
         if git_found() or not self._has_snapshots("git"):
             return []
         return [f"snapshots that git made of {self.root}; install git and do it again, or drop all snapshots"]
@@ -118,26 +118,26 @@ class FolderScope(ABC):
     # -- looking ---------------------------------------------------------------------------------------------
 
     def look(self) -> str:
-        """Return a snapshot of the folder as it is now; changes that were not written down yet are noted as a person's."""
+        """Return a snapshot of the folder as it is now; unrecorded changes are recorded as manual edits."""
         with self.alone():
             return self.note(PERSON)[0]
 
     def looked(self, before: str, cause: Cause) -> CodeChange | None:
-        """Look again after something was done: what differs is written down with its cause; None where nothing does.
+        """Scan again after an action and record the difference with its cause; None if there is none.
 
-        `before` is what `look` gave. What another thread has written down meanwhile is not written down twice.
+        `before` is what `look` returned. What another thread has recorded meanwhile is not recorded twice.
         """
         with self.alone():
             return self.note(cause, before)[1]
 
     def auto_detect_code_changes(self) -> list[CodeChange]:
-        """What changed since the last look, noted as done by a person."""
+        """Return what changed since the last scan, recorded as manual edits."""
         with self.alone():
             found = self.note(PERSON)[1]
         return [] if found is None else [found]
 
     def note(self, cause: Cause, before: str = "") -> tuple[str, CodeChange | None]:
-        """Return a snapshot, and the change that was written down for it; the caller holds the lock."""
+        """Return a snapshot, and the change that was recorded for it; the caller holds the lock."""
         keeper, known, began = self.keeper, self.read_known(), time.time()
         if not self._programs_noted:
             self.note_programs()
@@ -164,7 +164,7 @@ class FolderScope(ABC):
         began: float,
         wrote: Sequence[OwnWrite] | None,
     ) -> list[ChangeDraft]:
-        """What happened between two looks: one change, or several where the tool's own work can be told from that of others."""
+        """Return what changed between two scans: one change, or several if the tool's own work can be told from that of others."""
         parts = changing_parting.split_change(self.keeper, base, now, cause, wrote)
         found = [(part, self._differing(part.before, part.after, seen)) for part in parts]
         if not found or not all(some for _, some in found):
@@ -178,21 +178,20 @@ class FolderScope(ABC):
         ]
 
     def note_programs(self) -> None:
-        """Which programs the repository would run in a commit, before an agent could add to them; noted once for a folder."""
+        """Record which programs the repository would run on commit, before an agent could add any; once per folder."""
         self._programs_noted = True
         if self.thread.store.read(lambda reader: seen_programs(reader, self.place)) is None:
             keys = [program.key for program in programs_of(self.root)] if git_found() else []
             self.thread.store.write(lambda tx: keep_seen_programs(tx, self.place, keys))
 
     def read_known(self) -> FolderState:
-        """What the store knows about the folder."""
+        """Return what the store knows about the folder."""
         return self.thread.store.read(lambda reader: known_of(reader, self.place))
 
     def _differing(self, before: str, after: str, seen: float) -> tuple[FileChange, ...]:
-        """What changed between two snapshots.
+        """Return what changed between two snapshots.
 
-        A file that only came under an ignore rule is still there, and one that only came out of one was there before: neither
-        changed, and no rewind may take either away.
+        A file that was merely added to or removed from an ignore rule did not change, and no rewind may delete it.
         """
         found = self.keeper.compare(before, after)
         ruled = any(Path(path).name == ".gitignore" for f in found for path in (f.path, f.old_path) if path)
@@ -210,7 +209,7 @@ class FolderScope(ABC):
         turn: int = 0,
         at: float = 0.0,
     ) -> ChangeDraft:
-        """A change on its way into the log, with its description and a diff that is not too long."""
+        """Return a change to be logged, with its description and a diff of bounded length."""
         from backscroll.workspace.descriptions import describe  # start-up: an agent starts without it
 
         keeper = self.keeper
@@ -238,11 +237,11 @@ class FolderScope(ABC):
         )
 
     def read_change(self, event: Event) -> CodeChange:
-        """A change that was just written, as it can be read back."""
+        """Return a change that was just written, as it is read back."""
         return self.thread.reading(lambda view: changing_reading.add_turn_number(view, event))
 
     def _language(self) -> str:
-        """That of the thread or of the settings, else the one in which the person asked."""
+        """Return the language of the thread or the settings, else that of the user's request."""
         named = self.thread.legible.info.language or self.thread.engine.settings.language
         if not named:
             asked = (m.text for m in reversed(self.thread.legible.recent(_ASKED)) if m.role == "user")
@@ -250,13 +249,13 @@ class FolderScope(ABC):
         return "zh" if named.lower().startswith("zh") else "en"
 
     def everywhere(self) -> list[ChangeRecord]:
-        """Every change of the folder in the store, in whichever thread, oldest first."""
+        """Return every change of the folder in the store, in any thread, oldest first."""
         return changing_reading.everywhere(self.thread.engine, self.place, str(self.root), self.thread.id)
 
     # -- the folder ------------------------------------------------------------------------------------------
 
     def inside(self, path: str | os.PathLike[str] | None) -> str | None:
-        """Return a path of the folder as changes name it, however the caller wrote it."""
+        """Return a path relative to the folder, as changes name it."""
         if path is None:
             return None
         given = Path(path).expanduser()
@@ -270,7 +269,7 @@ class FolderScope(ABC):
 
     @contextmanager
     def alone(self, *, recovering: bool = False) -> Generator[None]:
-        """Hold the folder's lock; an unfinished rewind is seen to first."""
+        """Hold the folder's lock; an interrupted rewind is completed first."""
         with self._mine:
             if self._depth:  # this OS thread has it already
                 yield
@@ -286,11 +285,11 @@ class FolderScope(ABC):
 
     @abstractmethod
     def finish_interrupted(self) -> None:
-        """Finish, or roll back, a rewind that a crash interrupted; the caller holds the lock."""
+        """Complete or roll back a rewind that a crash interrupted; the caller holds the lock."""
 
 
 def default_home() -> Path:
-    """Where snapshots are kept: beside the store that is used when nothing else is said."""
+    """Return where snapshots are kept: beside the default store."""
     return default_store().parent / "shadow"
 
 
@@ -302,7 +301,7 @@ def _folder(root: str | os.PathLike[str]) -> Path:
 
 
 def _only_ignored(path: Path, file: FileChange, seen: float) -> bool:
-    """Return True for a file that went out of sight or came into sight and is otherwise as it was at the last look."""
+    """Return True for a file that became ignored or no longer is, and is otherwise as it was at the last scan."""
     if file.action not in ("added", "deleted"):
         return False
     try:

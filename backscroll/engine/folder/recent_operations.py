@@ -1,7 +1,7 @@
-"""What tools did lately, oldest first: read back from the end, no further than needed.
+"""Recent tool calls, oldest first: read back from the end, no further than needed.
 
-Digests are made once for the same revisions. Refuses: what a digest says (`derive/digest`), how the list is written
-(`derive/operations`), and finding uses by tool, target or words (`tool_uses`).
+Digests are made once per revision. What a digest says is in `derive/digest`, the format of the list in `derive/operations`,
+and queries by tool, target or text in `tool_uses`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TURNS = 5  # turns in which calls without any answer are looked for
 
 
 def operations(thread: ThreadScope, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
-    """Return what tools did in the last rounds, or the last so many operations; oldest first, at most `max_summaries`.
+    """Return the tool calls of the last rounds, or the `last` so many; oldest first, at most `max_summaries`.
 
     Reads back from the end only as far as needed: a turn of hundreds of steps is not read whole for twenty lines.
     """
@@ -45,7 +45,7 @@ def operations(thread: ThreadScope, rounds: int | None = None, *, last: int | No
 
 
 def view_of(thread: ThreadScope, reader: Reader) -> View:
-    """Return a thread as it is now; says what is wrong where there is none."""
+    """Return the current view of a thread; raises if there is none."""
     state = reader.thread(thread.id)
     if state is None:
         thread.engine.resolve(thread.id)
@@ -54,7 +54,7 @@ def view_of(thread: ThreadScope, reader: Reader) -> View:
 
 
 def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any, Any]) -> list[Digest]:
-    """Return the newest operations of a view. Results stand after their calls, so going back meets them first."""
+    """Return the newest operations of a view. Results come after their calls, so reading backwards meets them first."""
     waiting = view.count(role="tool") if rounds is None else None
     taken: list[_ToolMessage] = []
     calls = turns = 0
@@ -79,7 +79,7 @@ def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any
 
 @dataclass(frozen=True, slots=True)
 class _ToolMessage:
-    """A message that need not be read to know what it has to do with tools."""
+    """A message whose relation to tools is known without reading it."""
 
     row: tuple[Entry, RevisionBody]
     calls: frozenset[str]
@@ -98,7 +98,7 @@ def _read_calls(row: tuple[Entry, RevisionBody], memo: MutableMapping[Any, Any])
 
 
 def _split_blocks(taken: Iterable[_ToolMessage]) -> Iterator[list[_ToolMessage]]:
-    """Cut where no call waits for its result, so that a block stays the same while the history grows."""
+    """Split where no call awaits its result, so that a block stays the same while the history grows."""
     block: list[_ToolMessage] = []
     waiting: set[str] = set()
     for seen in taken:
@@ -136,5 +136,5 @@ def rows_backwards(view: View) -> Iterator[tuple[Entry, RevisionBody]]:
 
 
 def is_readable(row: tuple[Entry, RevisionBody]) -> bool:
-    """Return False for a message whose words are forgotten."""
+    """Return False for a message whose text is forgotten."""
     return row[1].body is not None and not row[0].flags & FORGOTTEN

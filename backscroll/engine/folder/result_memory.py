@@ -1,7 +1,7 @@
-"""Full results of tools, the recently used ones kept in memory up to a bound of bytes; the store is behind them.
+"""Cache of full tool results, bounded in bytes and backed by the store.
 
-Owns: one memory per engine, least recently used out first. A result that was forgotten since is not handed out, whatever caller
-still holds its name. Refuses: finding results; `engine/folder/tool_uses` does. Safe to share between OS threads.
+Owns one cache per engine, least recently used out first. A result that was forgotten since is not returned, even if a
+caller still holds its name. Finding results is in `engine/folder/tool_uses`. Safe to share between OS threads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _CachedResult:
 
 
 class ResultMemory:
-    """Results by the revision that holds them and the call they answer."""
+    """Results by the revision that contains them and the call they answer."""
 
     def __init__(self, store: Store, bound: int) -> None:
         self._store = store
@@ -47,14 +47,14 @@ class ResultMemory:
 
     @property
     def size(self) -> int:
-        """Bytes that are held."""
+        """The number of bytes held."""
         return self._size
 
     def __len__(self) -> int:
         return len(self._held)
 
     def text(self, revision: Ref, call_id: str) -> str:
-        """Return the full words of a result; an error where they were forgotten."""
+        """Return the full text of a result; raises if it was forgotten."""
         key = (revision, call_id)
         with self._lock:
             held = self._held.get(key)
@@ -68,7 +68,7 @@ class ResultMemory:
         return text
 
     def _stands(self, revision: Ref, held: _CachedResult) -> bool:
-        """Return False once something was forgotten in this log since the words were read."""
+        """Return False if anything was forgotten in this log since the text was read."""
 
         def look(reader: Reader) -> tuple[bool, int]:
             state = reader.thread(revision.thread)
@@ -107,7 +107,7 @@ def _read(reader: Reader, revision: Ref, call_id: str) -> tuple[str, int]:
 
 
 def result_text(content: Content, call_id: str) -> str:
-    """Return all the words of the answers to a call in one message."""
+    """Return the full text of the answers to a call in one message."""
     parts = [part for part in content.parts if isinstance(part, ToolResult) and part.call_id == call_id]
     return "\n".join(
         inner.text if isinstance(inner, Text) else inner.raw
@@ -118,7 +118,7 @@ def result_text(content: Content, call_id: str) -> str:
 
 
 def memory_of(engine: EngineScope) -> ResultMemory:
-    """Return the memory of an engine."""
+    """Return the cache of an engine."""
     with _making:
         found = _memories.get(engine)
         if found is None:

@@ -1,8 +1,8 @@
-"""Going back: to before a turn, files and conversation together or one of them; and taking that back.
+"""Rewind: restore files, conversation or both to before a turn; and redo, which reverts that.
 
-Owns what a rewind would do (which files, which words, what others changed since and would lose) and the refusals. The words leave
-by deletions of one stroke, so that plain `undo` brings them back, and the tasks with them; log and snapshots lose nothing. Refuses:
-crashes (`engine/folder/rewind_journal`), writing files (`workspace/snapshots/restore`).
+Owns what a rewind would do (which files, which messages, what others changed since and would lose) and when it refuses.
+Messages are deleted in one stroke, so that plain `undo` restores them, and the tasks with them; log and snapshots lose
+nothing. Crash recovery is in `engine/folder/rewind_journal`, writing files in `workspace/snapshots/restore`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NAMED = 5  # files that an error names
 
 @dataclass(frozen=True, slots=True)
 class RewindReport:
-    """What a rewind did, or (where `done` is False) would do."""
+    """What a rewind did, or (with `done` False) would do."""
 
     turn: int
     what: What
@@ -62,7 +62,7 @@ class RewindReport:
 
 
 def rewind(room: FolderScope, turn: int, what: What, *, force: bool, dry_run: bool) -> RewindReport:
-    """Back to before a turn; see `Workroom.rewind`."""
+    """Rewind to before a turn; see `Workroom.rewind`."""
     if what not in get_args(What):
         raise InvalidInput(f"cannot rewind {what!r}", hint=f"use one of {', '.join(get_args(What))}")
     with _nobody_else(room.thread, dry_run=dry_run), room.alone():
@@ -82,9 +82,9 @@ def rewind(room: FolderScope, turn: int, what: What, *, force: bool, dry_run: bo
 
 
 def rewind_words(thread: ThreadScope, turn: int) -> int:
-    """Back to before a turn where no folder is watched: the conversation alone. Return how many messages left.
+    """Rewind the conversation alone, for a thread without a folder. Return how many messages were deleted.
 
-    The tasks go back with it; `undo` brings all of it back.
+    Tasks are rewound with it; `undo` restores everything.
     """
     opening = _opening(thread, turn)
     name = thread.engine.means.random(8).hex()
@@ -101,7 +101,7 @@ def rewind_words(thread: ThreadScope, turn: int) -> int:
 
 
 def _nobody_else(thread: ThreadScope, *, dry_run: bool) -> AbstractContextManager[object]:
-    """No agent may be at work in the thread while it goes back; looking at what would happen needs no lock."""
+    """Hold the run lock: no agent may work in the thread during a rewind; a dry run needs no lock."""
     return nullcontext() if dry_run else RunLock(thread.id)
 
 
@@ -152,7 +152,7 @@ def _files(room: FolderScope, plan: RewindReport, since: Sequence[ChangeRecord],
 def _plan_file_restore(
     keeper: Snapshots, plan: RewindReport, target: str, paths: Sequence[str]
 ) -> RewindReport:
-    """Return what bringing some files to a snapshot would do. What no snapshot holds is never touched, even with force."""
+    """Return what restoring some files to a snapshot would do. Files that no snapshot holds are never touched, even with force."""
     steps = plan_restore(keeper, target, paths=tuple(paths))
     lost = {*steps.unsaved, *(left.path for left in steps.impossible)}
     going = {step.path for step in steps.steps} - lost
@@ -168,10 +168,10 @@ def _plan_file_restore(
 
 
 def _foreign(keeper: Snapshots, since: Sequence[ChangeRecord], plan: RewindReport) -> Iterator[str]:
-    """Files in which there is something that this thread's own work does not explain.
+    """Yield files with content that this thread's own work does not explain.
 
-    Walks through the changes since the target, file by file: a person's change, or a content that none of our changes left
-    behind, marks the file, until a rewind restores a content that was not marked.
+    Walks through the changes since the target, file by file: a manual edit, or a content that none of our changes left,
+    marks the file, until a rewind restores a content that was not marked.
     """
     state, present = keeper.files(plan.after), keeper.files(plan.before)
     marked: dict[str, bool] = {}
@@ -228,7 +228,7 @@ def _apply_plan(room: FolderScope, plan: RewindReport, journal: RewindJournal) -
 
 @dataclass(frozen=True, slots=True)
 class _LastRewind:
-    """The last rewind that still holds, on the side of the words, of the files, or of both."""
+    """The last rewind still in force, for the messages, the files, or both."""
 
     id: str
     words: Event | None
@@ -236,18 +236,18 @@ class _LastRewind:
 
     @property
     def turn(self) -> int:
-        """To before which turn it went."""
+        """The turn before which it rewound to."""
         return int(self.words.head.get("turn", 0)) if self.words else self.files.turn if self.files else 0
 
     @property
     def seq(self) -> int:
-        """Where it is in the log."""
+        """Its event number."""
         ends = [self.words.seq if self.words else 0, self.files.change.id.seq if self.files else 0]
         return max(ends)
 
 
 def redo(room: FolderScope, *, force: bool, dry_run: bool) -> RewindReport:
-    """Take the last rewind back; see `Workroom.redo`."""
+    """Revert the last rewind; see `Workroom.redo`."""
     with _nobody_else(room.thread, dry_run=dry_run), room.alone():
         last = room.thread.reading(lambda view: _last(view, room.place))
         if last is None:
@@ -309,14 +309,14 @@ def _back(
 
 
 def _newer(view: View, seq: int) -> Iterator[Ref]:
-    """Live messages that were said after an event."""
+    """Yield live messages added after an event."""
     for entry, _ in view.page(256, newest_first=True):
         if entry.message.seq > seq:
             yield entry.message
 
 
 def _left_by(view: View, words: Event) -> list[Ref]:
-    """Return the messages that left in the stroke of a rewind, in order."""
+    """Return the messages deleted in the stroke of a rewind, in order."""
     group = words.head.get("group")
     return [
         e.target

@@ -1,9 +1,10 @@
-"""Carrying out a rewind so that files and conversation agree, whenever the program is killed.
+"""Carry out a rewind so that files and conversation agree, even if the program is killed.
 
-First the journal of the files is written (`workspace/snapshots/restore`; it holds what the log is to be told), then the files are
-restored, then one transaction of the log names the rewind, then the journal goes. A process that finds a journal can tell what is
-missing: a log that names the rewind has everything; one that does not is reported now, unless the conversation has moved on meanwhile:
-then the files go back to where they were. Refuses: deciding what a rewind does (`engine/folder/rewind`).
+First the journal of the files is written (`workspace/snapshots/restore`; it contains what the log will record), then the
+files are restored, then one transaction of the log records the rewind, then the journal is deleted. A process that finds a
+journal can tell what is missing: if the log records the rewind, it is complete; if not, it is recorded now, unless the
+conversation has moved on meanwhile: then the files are rolled back. What a rewind does is decided in
+`engine/folder/rewind`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Outcome: TypeAlias = Literal["finished", "rolled back"]
 
 @dataclass(frozen=True, slots=True)
 class RewindJournal:
-    """One rewind (or the taking back of one) as it is to be done."""
+    """One rewind or redo to be carried out."""
 
     id: str
     thread: str
@@ -50,13 +51,13 @@ class RewindJournal:
 
     @property
     def refs(self) -> list[Ref]:
-        """The messages by name."""
+        """The ids of the messages."""
         return [parse_ref(name) for name in self.messages]
 
 
 @dataclass(frozen=True, slots=True)
 class RewindRecovery:
-    """What became of a rewind that was interrupted."""
+    """The outcome of an interrupted rewind."""
 
     outcome: Outcome
     thread: str
@@ -65,7 +66,7 @@ class RewindRecovery:
 
 
 def journal_of(room: FolderScope) -> Path:
-    """Return where the journal of a folder and a store lies while a rewind is going on."""
+    """Return the path of the journal of a folder and a store during a rewind."""
     return room.home / "rewinds" / f"{room.place}-{_mark(room.thread.store.location)}.json"
 
 
@@ -74,12 +75,12 @@ def _mark(store: str) -> str:
 
 
 def count_unfinished(home: Path, store: str) -> int:
-    """Return how many rewinds of a store were interrupted and not seen to yet."""
+    """Return how many rewinds of a store were interrupted and not recovered yet."""
     return len(list((home / "rewinds").glob(f"*-{_mark(store)}.json")))
 
 
 def is_interrupted(room: FolderScope) -> bool:
-    """Return True if a rewind was cut off: there is a journal, or contents that were put aside for one."""
+    """Return True if a rewind was interrupted: there is a journal, or contents that were put aside for one."""
     path = journal_of(room)
     return path.exists() or path.with_name(path.name + ".d").exists()
 
@@ -88,7 +89,7 @@ def is_interrupted(room: FolderScope) -> bool:
 
 
 def carry_out(room: FolderScope, journal: RewindJournal) -> Event | None:
-    """Do a rewind: the journal, the files, the log; where the log refuses, the files go back to where they were."""
+    """Carry out a rewind: the journal, the files, the log; if the log refuses, the files are rolled back."""
     from backscroll.workspace.snapshots import restore  # start-up: an agent starts without it
 
     if not journal.paths:
@@ -107,7 +108,7 @@ def carry_out(room: FolderScope, journal: RewindJournal) -> Event | None:
 
 
 def _draft_change(room: FolderScope, journal: RewindJournal, *, left: bool) -> ChangeDraft:
-    """Return what became of the files, for the log; what another process changed meanwhile is not part of it."""
+    """Return the change of the files for the log, without what another process changed meanwhile."""
     began = time.time()
     after = journal.after if left else room.keeper.take()
     among = set(journal.paths)
@@ -125,7 +126,7 @@ def _draft_change(room: FolderScope, journal: RewindJournal, *, left: bool) -> C
 
 
 def write_stroke(room: FolderScope, journal: RewindJournal, draft: ChangeDraft | None) -> Event | None:
-    """Return the one transaction of a rewind: what became of the files, and the words that leave or return."""
+    """Write the transaction of a rewind: the file change, and the messages deleted or restored."""
 
     def work(pen: Pen) -> Event | None:
         written = None if draft is None else write_change(pen, draft)
@@ -135,7 +136,7 @@ def write_stroke(room: FolderScope, journal: RewindJournal, draft: ChangeDraft |
 
 
 def write_words(pen: Pen, journal: RewindJournal) -> Event:
-    """Return the words that leave or return, with what became of the tasks in them, and the event that names the rewind."""
+    """Delete or restore the messages and their task steps, and write the event that records the rewind."""
     if not journal.redo and not _still_there(pen.view, journal.refs):
         raise Conflict("the conversation changed while it was being rewound", hint="rewind again")
     group = {"group": pen.state.head + 1}
@@ -151,13 +152,13 @@ def write_words(pen: Pen, journal: RewindJournal) -> Event:
 
 
 def _can_be_touched(pen: Pen, ref: Ref) -> bool:
-    """Return False for a message that was forgotten meanwhile: it cannot return."""
+    """Return False for a message that was forgotten meanwhile: it cannot be restored."""
     entry = pen.entry(ref)
     return entry is not None and not entry.flags & FORGOTTEN
 
 
 def _still_there(view: View, refs: Sequence[Ref]) -> bool:
-    """Return True if the conversation from the first of these on is exactly these."""
+    """Return True if the conversation from the first of these messages on is exactly these."""
     first = view.entry(refs[0])
     return first is not None and first.live and [e.message for e in leaving(view, first)] == list(refs)
 
@@ -166,7 +167,7 @@ def _still_there(view: View, refs: Sequence[Ref]) -> bool:
 
 
 def recover(room: FolderScope) -> RewindRecovery | None:
-    """See to a rewind that was interrupted; for the caller that holds the folder's lock."""
+    """Recover an interrupted rewind; the caller holds the folder's lock."""
     from backscroll.workspace.snapshots import restore  # start-up: an agent starts without it
     from backscroll.workspace.snapshots.restore_journal import close_journal, read_journal
 
@@ -208,7 +209,7 @@ def _in_log(room: FolderScope, journal: RewindJournal) -> bool:
 
 
 def _finishable(room: FolderScope, journal: RewindJournal) -> bool:
-    """Return True if the conversation still is as it was when the rewind began."""
+    """Return True if the conversation is unchanged since the rewind began."""
     if not _there(room, journal):
         return False
     if journal.redo or not journal.messages:

@@ -1,8 +1,8 @@
-"""Tasks in a rewind: the steps that were taken in the turns which leave are taken back with them, and return with them.
+"""Tasks in a rewind: steps taken in the deleted turns are reverted with them, and restored with them.
 
-Owns which steps those are, and what they had done to prompts: what a step cleared comes back, what one restored is cleared
-again. All of it is events in the stroke of the rewind, so that plain `undo` of the stroke is enough. A person's own crops are not
-touched. Refuses: words and files (`engine/folder/rewind`).
+Owns which steps those are, and their effects on prompts: what a step cleared returns, what one restored is cleared again.
+All of it is events in the stroke of the rewind, so that plain `undo` of the stroke is enough. A user's own crops are not
+touched. Messages and files are in `engine/folder/rewind`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def steps_since(view: View, opening: Ref) -> list[Event]:
-    """Return the steps of tasks in force that were taken since a message was said, oldest first."""
+    """Return the steps of tasks in force that were taken since a message, oldest first."""
     entry = view.entry(opening)
     place = b"" if entry is None else entry.position
     return [
@@ -37,7 +37,7 @@ def steps_since(view: View, opening: Ref) -> list[Event]:
 
 
 def take_back(pen: Pen, opening: Ref, group: int) -> None:
-    """Take back what became of the tasks since a message was said; for the stroke of a rewind, before its own event."""
+    """Revert the task steps since a message; in the stroke of the rewind, before its own event."""
     gone = steps_since(pen.view, opening)
     if not gone:
         return
@@ -51,7 +51,7 @@ def take_back(pen: Pen, opening: Ref, group: int) -> None:
 
 
 def give_back(pen: Pen, rewind: str, group: int) -> None:
-    """Give back what the stroke of a rewind took back of the tasks; for the stroke that takes it back itself."""
+    """Restore the task steps that a rewind reverted; in the stroke of the redo."""
     events = _list_rare_events(pen.view)
     rewound = next(
         (e for e in reversed(events) if e.head.get("rewind") == rewind and "group" in e.head), None
@@ -71,7 +71,7 @@ def give_back(pen: Pen, rewind: str, group: int) -> None:
 
 
 def _list_rare_events(view: View) -> list[Event]:
-    """Return the rare events that a view sees, in order; a step whose words were forgotten still happened."""
+    """Return the rare events that a view sees, in order, including steps with forgotten text."""
     return [
         replace(e, commit=b"") if e.kind is Kind.TASKED and e.forgotten else e
         for e in view.others()
@@ -80,7 +80,7 @@ def _list_rare_events(view: View) -> list[Event]:
 
 
 def _clear_again(pen: Pen, crops: Sequence[Event], group: int) -> None:
-    """The same crops once more, under new numbers; `written` says over which state of the messages they were summed up."""
+    """Write the same crops again under new numbers; `written` records which state of the messages they summarize."""
     for crop in crops:
         body = None if crop.body is None else words_from_bytes(crop.body)
         written = crop.head.get("written", crop.seq)

@@ -1,8 +1,8 @@
-"""Every use of a tool in a thread with its full result, by tool, target, turn or words.
+"""Tool calls of a thread with their full results, by tool, target, turn or text.
 
-Owns: finding uses through the search index or one turn, so that a long history is not read for a few of them. Only live messages
-count: after an edit or a delete the same question has another answer. Refuses: what a digest says (`derive/digest`), how the list
-is written (`derive/operations`).
+Owns finding them through the search index or one turn, so that a long history is not read for a few of them. Only live
+messages count, so an edit or a delete changes the answer. What a digest says is in `derive/digest`, the format of the list
+in `derive/operations`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HITS = 3_000  # candidates of one search; stores rank no more than about so man
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """One use of a tool: its digest, what was asked, and the full result when it is wanted."""
+    """One tool call: its digest, its arguments, and on request the full result."""
 
     digest: Digest
     arguments: Json
@@ -49,7 +49,7 @@ class ToolUse:
 
     @property
     def result(self) -> str:
-        """All the words of the result, read from the store unless they are at hand; empty if there is none yet."""
+        """The full text of the result, read from the store unless cached; empty if there is none yet."""
         if self._revision is None or self._memory is None:
             return ""
         return self._memory.text(self._revision, self.digest.call_id)
@@ -57,7 +57,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class _UseHit:
-    """A use that fits, with where it is."""
+    """A tool call that matches, and its position."""
 
     digest: Digest
     arguments: Json
@@ -67,14 +67,14 @@ class _UseHit:
 
 @dataclass(frozen=True, slots=True)
 class _UseFilter:
-    """What a search for uses asks for; a use has to fit all of it."""
+    """A filter for tool calls; a call must match all of it."""
 
     tool: str | None
     target: Query | None
     text: Query | None
 
     def fits(self, digest: Digest, call: str, result: str) -> bool:
-        """Return True if a use is what was asked for; `call` and `result` are all their words."""
+        """Return True if a tool call matches; `call` and `result` are their full texts."""
         if self.tool is not None and not same_tool(self.tool, digest.tool_name):
             return False
         if self.target is not None and not _holds(self.target, f"{digest.target}\n{call}"):
@@ -83,7 +83,7 @@ class _UseFilter:
 
 
 def same_tool(wanted: str, name: str) -> bool:
-    """Return True if a name means this tool: the same, or the same except for capitals and the server in front."""
+    """Return True if a name means this tool: equal except for case and a server prefix."""
     return wanted == name or wanted.casefold() == name.casefold() or plain_name(wanted) == plain_name(name)
 
 
@@ -99,10 +99,10 @@ def tool_history(
     text: str | None = None,
     limit: int = 20,
 ) -> list[ToolUse]:
-    """Uses of tools that fit everything asked for, the newest first.
+    """Return the tool calls that match, the newest first.
 
-    `tool` is a name: exactly this one where there is one, else in any spelling, with or without a server in front. `target` is
-    words of what was asked, `text` a search in call and result as `search` understands it, `turn` the number of a turn.
+    `tool` is a name: exact if there is such a tool, else in any case, with or without a server prefix. `target` is text in
+    the arguments, `text` a search in call and result with the syntax of `search`, `turn` the number of a turn.
     """
     if limit < 0:
         raise InvalidInput(f"cannot list {limit} tool calls", hint="give a number of 0 or more")
@@ -142,7 +142,7 @@ def _uses(
 
 
 def _latest_first(uses: Sequence[_UseHit]) -> list[_UseHit]:
-    """Uses by position, the last call of a message before its first."""
+    """Return tool calls by position, the last call of a message before its first."""
     out: list[_UseHit] = []
     group: list[_UseHit] = []
     for use in uses:
@@ -154,7 +154,7 @@ def _latest_first(uses: Sequence[_UseHit]) -> list[_UseHit]:
 
 
 def _fitting(step: Sequence[Message], asked: _UseFilter) -> Iterator[_UseHit]:
-    """Yield the uses in some messages that fit."""
+    """Yield the tool calls in some messages that match."""
     live = [message for message in step if not message.deleted]
     by_id = {message.id: message for message in live}
     for digest in digests_of(live, grows=False):
@@ -174,7 +174,7 @@ def _only(message: Message, call: ToolCall) -> Message:
 
 
 def _add_turn_numbers(thread: ThreadScope, view: View, uses: Sequence[_UseHit]) -> list[ToolUse]:
-    """Return the uses with the numbers of their turns, counted from the end, where the newest stand."""
+    """Return the tool calls with their turn numbers, counted from the end, where the newest are."""
     out: list[ToolUse] = []
     memory = memory_of(thread.engine)
     number, edge = view.state.turns, None
@@ -190,7 +190,7 @@ def _add_turn_numbers(thread: ThreadScope, view: View, uses: Sequence[_UseHit]) 
 
 
 def _candidates(thread: ThreadScope, view: View, asked: _UseFilter) -> Iterator[Sequence[Message]]:
-    """Return messages that may hold what was asked for; through the index wherever there is a word to look for."""
+    """Yield messages that may match, through the index if the filter contains a word."""
     if asked.text is not None:
         hits = _hits(thread, view, asked.text, None) or _hits(thread, view, asked.text.relax(), None)
     elif asked.target is not None:
@@ -211,7 +211,7 @@ def _word_of(tool: str) -> Query | None:
 
 
 def _hits(thread: ThreadScope, view: View, query: Query, tool: str | None) -> list[Ref]:
-    """Return messages of assistants and tools that the index finds in this thread and its past."""
+    """Return the assistant and tool messages that the index finds in this thread and its shared history."""
     logs = tuple(log for log, _ in reach(view.reader, view.state))
     wanted = SearchFilter(logs, roles=("assistant", "tool"), tool=tool)
     expression = query.to_fts5() if thread.store.dialect == "fts5" else query.to_tsquery()
@@ -219,7 +219,7 @@ def _hits(thread: ThreadScope, view: View, query: Query, tool: str | None) -> li
 
 
 def _blocks_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message]]:
-    """Yield the blocks in which messages stand, each once, the newest first."""
+    """Yield the blocks that contain messages, each once, the newest first."""
     entries = [entry for hit in dict.fromkeys(hits) if (entry := view.entry(hit)) is not None and entry.live]
     seen: set[Ref] = set()
     for entry in sorted(entries, key=lambda entry: entry.position, reverse=True):
@@ -230,9 +230,9 @@ def _blocks_around(view: View, hits: Iterable[Ref]) -> Iterator[Sequence[Message
 
 
 def _block(view: View, entry: Entry) -> list[Message]:
-    """Return the messages around one in which every call has its result and every result its call, where the turn has them.
+    """Return the messages around one in which every call has its result and every result its call, if the turn has them.
 
-    Some tools write parallel calls as replies of their own, before any of the results.
+    Some tools write parallel calls as separate replies, before any of the results.
     """
     block = [message_of(entry, view.reader.read_spoken([entry.revision])[entry.revision])]
     for message in _near(lambda edge: view.page(8, after=edge), entry.position):
@@ -247,7 +247,7 @@ def _block(view: View, entry: Entry) -> list[Message]:
 
 
 def _open(messages: Iterable[Message]) -> tuple[set[str], set[str]]:
-    """Calls without result, and results without call."""
+    """Return the calls without result, and the results without call."""
     parts = [part for message in messages for part in message.parts]
     asked = {part.id for part in parts if isinstance(part, ToolCall)}
     told = {part.call_id for part in parts if isinstance(part, ToolResult)}
@@ -261,12 +261,12 @@ def _near(page: Callable[[bytes], list[tuple[Entry, RevisionBody]]], edge: bytes
 
 
 def _backwards(view: View) -> Iterator[Message]:
-    """Live messages from the end, a page at a time."""
+    """Yield live messages from the end, a page at a time."""
     return (message_of(*row) for row in rows_backwards(view))
 
 
 def _every_block(view: View) -> Iterator[Sequence[Message]]:
-    """Yield all messages that have to do with tools, the newest first, cut where no result waits for its call."""
+    """Yield all messages that relate to tools, the newest first, split where no result awaits its call."""
     block: list[Message] = []
     waiting: set[str] = set()
     used = False
@@ -288,7 +288,7 @@ def _every_block(view: View) -> Iterator[Sequence[Message]]:
 
 
 def _holds(query: Query, text: str) -> bool:
-    """Return True if a text has what a query asks for, by the rules of the index."""
+    """Return True if a text matches a query, by the rules of the index."""
     words = f" {index_words(text)} "
     wanted = all(any(_has(term, words) for term in group) for group in query.groups)
     return wanted and not any(_has(term, words) for term in query.excluded)

@@ -1,8 +1,8 @@
-"""The workroom: a thread and the folder that its agent works in, linked.
+"""The workroom: a thread linked to the folder that its agent works in.
 
-Owns looking at the folder (every difference between two looks is written down once, with its cause, in whichever thread sees it
-first) and is the one thing that callers hold: `blame`, `rewind` and `commit` live in modules of their own. Refuses: keeping
-contents (`workspace`).
+Owns scanning the folder: every difference between two scans is recorded once, with its cause, in whichever thread sees it
+first. This is the object that callers hold; `blame`, `rewind` and `commit` are modules of their own. File contents are kept
+by `workspace`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["What", "Workroom"]
 
 @doors
 class Workroom(FolderScope):
-    """One thread and one folder. Opening one finishes what a crash in the middle of a rewind left undone."""
+    """One thread and its folder. Opening it completes a rewind that a crash interrupted."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Workroom(FolderScope):
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> list[CodeChange]:
-        """Changes of the thread, the newest first: of one turn, of one file or folder, within a time."""
+        """Return the thread's changes, newest first; filter by turn, by file or folder, and by time."""
         return changing_reading.changes(
             self.thread, changing_reading.wish(turn, self.inside(file), since, until, limit)
         )
 
     def blame(self, path: str | os.PathLike[str], line: int | None = None) -> list[BlameLine]:
-        """Who wrote each line of a file (or one of them): the turn, what was asked there, and why."""
+        """Return, for each line of a file (or one line), the turn that wrote it, the request it answers, and the reason."""
         from backscroll.engine.folder.blame import blame  # start-up: an agent starts without it
 
         return blame(self, self.inside(path) or "", line)
@@ -79,23 +79,23 @@ class Workroom(FolderScope):
     def rewind(
         self, turn: int, what: What = "both", *, force: bool = False, dry_run: bool = False
     ) -> RewindReport:
-        """Back to before a turn: files as they were when it began, the conversation without it and what follows.
+        """Restore files and conversation to before a turn: the files as they were then, the turn and all later ones deleted.
 
-        Refuses to run over what others changed since, unless `force`; even then a snapshot keeps that. `dry_run` only says
-        what would happen.
+        Refuses to overwrite changes that others made since, unless `force`; even then a snapshot keeps them. `dry_run` only
+        reports what would change.
         """
         from backscroll.engine.folder.rewind import rewind  # start-up: an agent starts without it
 
         return rewind(self, turn, what, force=force, dry_run=dry_run)
 
     def redo(self, *, force: bool = False, dry_run: bool = False) -> RewindReport:
-        """Take the last rewind back: its files and its words, as far as they are still gone."""
+        """Revert the last rewind: restore its files and messages, as far as they are still gone."""
         from backscroll.engine.folder.rewind import redo  # start-up: an agent starts without it
 
         return redo(self, force=force, dry_run=dry_run)
 
     def recover(self) -> RewindRecovery | None:
-        """Finish, or roll back, a rewind that a crash interrupted; None if there is none."""
+        """Complete or roll back a rewind that a crash interrupted; None if there is none."""
         if not is_interrupted(self):
             return None
         with self.alone(recovering=True):
@@ -115,8 +115,8 @@ class Workroom(FolderScope):
     ) -> CommitReport:
         """Commit what the agent changed, and nothing else, to the user's git repository.
 
-        With `all`, what people changed manually in between too; with `turn`, only what was done in that turn. Filters and hooks that
-        were set up in the repository since the folder was first looked at are run only with `trust`.
+        With `all`, include manual edits made in between; with `turn`, only the changes of that turn. Filters and hooks that
+        were configured in the repository after the first scan of the folder run only with `trust`.
         """
         from backscroll.engine.folder.commits import commit  # start-up: an agent starts without it
 
@@ -125,9 +125,10 @@ class Workroom(FolderScope):
     def forget_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False
     ) -> changing_forgetting.FileForgetReport:
-        """Erase all versions of a file for good: out of every snapshot, and the words of the changes that touched it.
+        """Erase all versions of a file permanently: from every snapshot, with the text of the changes that touched it.
 
-        A file that is still there stays, and is not kept again until the user changes it. `dry_run` only says what would go.
+        The file in the folder itself is kept, but not recorded again until the user changes it. `dry_run` only reports what
+        would be erased.
         """
         from backscroll.engine.folder.erasure import forget_file  # start-up: an agent starts without it
 
@@ -137,12 +138,12 @@ class Workroom(FolderScope):
         return forget_file(self, name, dry_run=dry_run)
 
     def forget_snapshots(self) -> None:
-        """Drop every snapshot of the folder for good: rewind and blame start over. The log keeps what it says of changes."""
+        """Erase every snapshot of the folder permanently: rewind and blame start over. The log keeps its record of changes."""
         with self.alone():
             self.keeper.forget()
             self.thread.store.write(lambda tx: keep_known(tx, self.place, "", 0.0))
 
     def finish_interrupted(self) -> None:
-        """Finish, or roll back, a rewind that a crash interrupted; the caller holds the lock."""
+        """Complete or roll back a rewind that a crash interrupted; the caller holds the lock."""
         if is_interrupted(self):
             self.recovered = recover(self)

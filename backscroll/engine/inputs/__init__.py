@@ -1,1 +1,1 @@
-"""Everything of a thread that a prompt is made from, read at one moment and no more than the budget can hold."""
+"""The inputs of a prompt: what is read from a thread in one view, no more than the budget can hold."""

@@ -1,4 +1,4 @@
-"""What was done to the past that prompts have shown, and from which place on they say other things since."""
+"""Changes to the history that prompts have shown, and the position from which prompts differ since."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class CropMark:
 
     @property
     def handle(self) -> str:
-        """The handle that expands to what was cropped."""
+        """The handle that expands to the cropped messages."""
         return str(Handle(self.runs[0][0], self.runs[-1][1]))
 
     def holds(self, message: Ref) -> bool:
-        """True where a message is cropped by it."""
+        """Return True for a message of this crop."""
         return message.seq < self.event.seq and within(message.seq, self.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class PastChange:
-    """Something that was done to what prompts had shown: from a place on they say other things."""
+    """A change to what prompts had shown: from a position on they differ."""
 
     event: int
     kind: Kind
@@ -64,7 +64,7 @@ class PastChange:
 
 
 def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
-    """Yield what these events did to what prompts show."""
+    """Yield what these events changed in what prompts show."""
     for event in events:
         if event.kind not in CHANGING:
             continue
@@ -77,7 +77,7 @@ def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
 
 
 def touched_by(events: Iterator[Event]) -> Iterator[Ref]:
-    """Yield messages that these events changed."""
+    """Yield the messages that these events changed."""
     for event in events:
         if event.message is not None:
             yield event.message
@@ -88,7 +88,7 @@ def touched_by(events: Iterator[Event]) -> Iterator[Ref]:
 
 
 def strides_of(crops: Sequence[CropMark], rare: Sequence[Event], view: View) -> list[tuple[bytes, bytes]]:
-    """Stretches that hold nothing but cropped messages: long ones into which nothing was put since."""
+    """Return long stretches that contain only cropped messages, into which nothing was inserted since."""
     out: list[tuple[bytes, bytes]] = []
     for crop in crops:
         if crop.count >= _STRIDE:

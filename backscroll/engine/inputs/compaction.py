@@ -1,9 +1,9 @@
-"""Which compaction a thread is shown under: the newest one that still has its end in the history.
+"""Find the compaction in force: the newest one that still ends within the history.
 
-A compaction condenses what was old when it was made and leaves the newest messages as they are. Where none of those is left (the
-thread was rewound, they were deleted, hidden or cropped, a fork began before them), what it condensed is no longer the far past but the present: then
-an earlier compaction is in force, or none. Decided from the log alone, so that an undo decides it back. Refuses: reading messages
-for a prompt (`engine/inputs/inputs`).
+A compaction condenses what was old when it was made and leaves the newest messages unchanged. If none of those is left (the
+thread was rewound; they were deleted, hidden or cropped; a fork began before them), what it condensed is recent again: then
+an earlier compaction is in force, or none. Decided from the log alone, so undo reverts it. Messages for a prompt are read
+in `engine/inputs/inputs`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Visible: TypeAlias = Callable[[Entry, RevisionBody], bool]
 
 
 def compaction_in_force(view: View, standing: CropState, visible: Visible, room: int) -> Event | None:
-    """Return the event of the newest compaction that still holds in this view, with its body; `visible`: what prompts may show.
+    """Return the event of the newest compaction that still applies in this view, with its body; `visible`: what prompts may show.
 
-    A prompt of `room` tokens is not bound by what was condensed for a much smaller one, unless the user asked for that.
+    A prompt of `room` tokens ignores a compaction made for a much smaller one, unless the user requested it.
     """
     for seq in reversed(standing.compactions):
         event = view.event(seq)
@@ -51,13 +51,13 @@ def _made_for_less(event: Event, room: int) -> bool:
 
 
 def same_compaction(view: View, standing: CropState, event: Event) -> list[Event]:
-    """Return a compaction with those that only go on with it: fresh results that were cut later, messages that were shown again."""
+    """Return a compaction with those that only continue it: results trimmed later, messages shown again."""
     found = [known for seq in standing.compactions if (known := view.event(seq)) is not None]
     return [known for known in found if known.body is not None and _founded_on(known) == _founded_on(event)]
 
 
 def _founded_on(event: Event) -> int:
-    """Return the event of the compaction that another one goes on with; its own where it goes on with none."""
+    """Return the event of the compaction that another one continues; its own if it continues none."""
     if event.body is None:
         return event.seq
     under = cast("Mapping[str, Json]", words_from_bytes(event.body)).get("under")
@@ -65,15 +65,15 @@ def _founded_on(event: Event) -> int:
 
 
 def edge_of_compaction(event: Event) -> bytes | None:
-    """Return the position up to which only summaries speak; None: nothing is passed over."""
+    """Return the position up to which only summaries are shown; None: nothing is condensed."""
     place = event.head.get("after")
     return bytes.fromhex(place) if isinstance(place, str) else None
 
 
 def _still_holds(view: View, event: Event, visible: Visible) -> bool:
-    """Return True if a message that the compaction left as it was can still be shown.
+    """Return True if a message that the compaction left unchanged can still be shown.
 
-    Only what was there when it was made counts: what is said after a rewind does not bring it back into force.
+    Only messages from before the compaction count: one added after a rewind does not put it back in force.
     """
     limit, edge = view.limit(event.thread), edge_of_compaction(event)
     if limit is not None and edge is not None and limit <= edge:
@@ -96,7 +96,7 @@ def _still_holds(view: View, event: Event, visible: Visible) -> bool:
 
 
 def _place(then: View, unit: Ref) -> bytes | None:
-    """Return where a unit stood at a moment; what stands in for a crop is named by the crop's event."""
+    """Return the position of a unit at a moment; the summary of a crop is named by the crop's event."""
     entry = then.entry(unit)
     if entry is not None:
         return entry.position

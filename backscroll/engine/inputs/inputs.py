@@ -1,8 +1,7 @@
-"""The sheet: everything of a thread that a prompt is made from, read at one moment.
+"""The inputs of a prompt: everything read from a thread in one view.
 
-Reads no more than the budget can hold: back from the newest message to where the last compaction began (or until there is clearly
-more than fits), and before that only system messages and pins. Cropped messages are left out and their summary is in their
-place.
+Reads no more than the budget can hold: back from the newest message to the start of the last compaction (or until there is
+clearly more than fits), and before that only system messages and pins. Cropped messages are replaced by their summary.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ CROPS_KEPT = 3
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """What a prompt is made from."""
+    """The inputs of a prompt."""
 
     thread: str
     head: int  # the newest event
@@ -76,7 +75,7 @@ class PromptInputs:
 
     @property
     def apart(self) -> tuple[Message, ...]:
-        """What is shown wherever the window begins: system messages, pins, the last question, replies that wait."""
+        """Messages shown wherever the window begins: system messages, pins, the last question, waiting replies."""
         asked = () if self.asked is None else (self.asked,)
         return (*self.kept, *asked, *(w.message for w in (*self.waiting, *(self.waited or ()))))
 
@@ -85,12 +84,12 @@ Summarised: TypeAlias = Callable[[View, CropMark], str]
 
 
 def kept_long(room: float) -> float:
-    """Return tokens of originals that may are in a window, however short they are shown."""
+    """Return the tokens of originals that may be in a window, however condensed they are shown."""
     return max(_TIMES * room, min(_LONG * room, _ORIGINALS))
 
 
 def standing_of(view: View, known: CropState | None = None) -> CropState:
-    """Return what is in force, going on from what is already known (nothing that was folded is read again)."""
+    """Return the state of crops and compactions, continuing from a known one (folded events are not read again)."""
     if known is None or known.seen > view.as_of:
         known = CropState()
     return replace(fold_standing(view.others(known.seen), known), seen=view.as_of)
@@ -105,9 +104,9 @@ def read_sheet(
     kept: RowCaches | None = None,
     without: Collection[Ref] = (),
 ) -> PromptInputs:
-    """Read what a prompt of `room` tokens can need. `memo` spares folding and looking for what is known, `kept` reading rows.
+    """Read what a prompt of `room` tokens can need. `memo` caches what was folded and looked up, `kept` the rows.
 
-    `without` names messages that are read as if they were not said yet.
+    `without` names messages that are read as if they did not exist yet.
     """
     memo = {} if memo is None else memo
     known = cast("CropState | None", memo.get(view.state.id))
@@ -149,7 +148,7 @@ def read_sheet(
 def _crops(
     view: View, standing: CropState, memo: MutableMapping[object, Any]
 ) -> tuple[list[CropMark], Strides]:
-    """Return the crops in force, and what they let a reader skip; only a rare event changes either."""
+    """Return the crops in force, and the stretches they let a reader skip; only a rare event changes either."""
     if not standing.crops:
         return [], ()
     key = ("crops", view.state.id, standing.rare)
@@ -163,7 +162,7 @@ def _crops(
 def _changes(
     view: View, standing: CropState, since: int, memo: MutableMapping[object, Any]
 ) -> tuple[frozenset[Ref], tuple[PastChange, ...]]:
-    """Return what was changed since an event: the messages, and from where on prompts say other things."""
+    """Return what changed since an event: the messages, and the positions from which prompts differ."""
     if since >= standing.rare:
         return frozenset(), ()
     key = ("changes", view.state.id, since, standing.rare)
@@ -174,14 +173,14 @@ def _changes(
 
 
 def _beside_window(entry: Entry, begins: bytes | None, edge: bytes | None, crops: Sequence[CropMark]) -> bool:
-    """Return True for a system message or a pin that the window does not hold: it comes before it, or was pinned after it was cropped."""
+    """Return True for a system message or a pin outside the window: before it, or pinned after it was cropped."""
     if edge is not None and (begins is None or entry.position < begins):
         return True
     return any(crop.holds(entry.message) for crop in crops)
 
 
 def _was_marked(entry: Entry, compaction: Event | None) -> bool:
-    """Return False for what was pinned since, or while it was cropped: that is reported behind the history, not in front of it."""
+    """Return False for a message pinned since, or while cropped: it is shown after the history, not before it."""
     if entry.role == "system" or compaction is None:
         return entry.role == "system"
     known = compaction.head.get("marked")  # the version before did not say
@@ -189,7 +188,7 @@ def _was_marked(entry: Entry, compaction: Event | None) -> bool:
 
 
 def _asked_then(window: InputWindow, compaction: Event | None) -> Message | None:
-    """Return what the user last wrote when the past was condensed, where that comes before the window: shown until the next time."""
+    """Return the user's last message as of the compaction if it precedes the window: shown until the next compaction."""
     name = None if compaction is None else compaction.head.get("asked")
     return None if name is None else window.visible_message(parse_ref(name))
 
@@ -197,7 +196,7 @@ def _asked_then(window: InputWindow, compaction: Event | None) -> Message | None
 def _in_force(
     window: InputWindow, standing: CropState, memo: MutableMapping[object, Any], room: int
 ) -> Event | None:
-    """Return the compaction in force; looked for again only after a rare event, because new messages change nothing about it."""
+    """Return the compaction in force; looked up again only after a rare event, because new messages cannot change it."""
     view = window.view
     key = ("compaction", view.state.id, standing.rare, room)
     if key not in memo:
@@ -207,7 +206,7 @@ def _in_force(
 
 
 def compaction_standing(view: View, standing: CropState) -> Event | None:
-    """Return the compaction that prompts of the size for which it was made are shown under."""
+    """Return the compaction in force for prompts of the size it was made for."""
     window = InputWindow(view, *_crops(view, standing, {}), lambda _: [])
     return compaction_in_force(view, standing, window.visible, 0)
 
@@ -219,7 +218,7 @@ def _find_question(
     standing: CropState,
     memo: MutableMapping[object, Any],
 ) -> Message | None:
-    """Return what the user last wrote, where the window does not show it; an empty window begins behind its edge."""
+    """Return the user's last message if the window does not show it; an empty window begins after its edge."""
     if edge is None or any(is_spoken_by_user(m) for m in messages):
         return None
     begins = messages[0].position if messages else edge + b"\0"
@@ -242,14 +241,14 @@ def crop_marks(standing: CropState, rare: Sequence[Event], view: View) -> list[C
 
 
 def in_past_of(view: View, event: Event) -> bool:
-    """Return False for what a parent did after the message at which the fork began, where the event says at which place it was."""
+    """Return False for what a parent did after the message at which the fork began, if the event records its place."""
     place = event.head.get("place")
     limit = view.limit(event.thread) if isinstance(place, str) else None
     return limit is None or bytes.fromhex(str(place)) <= limit
 
 
 def _share_crop(view: View, mark: CropMark) -> CropMark | None:
-    """Return what a fork shares of a crop: its summary may speak of messages that the fork does not have."""
+    """Return the part of a crop that a fork shares: its summary may cover messages that the fork does not have."""
     limit = view.limit(mark.event.thread)
     if limit is None or all(high <= limit for _, high in mark.places):
         return mark
@@ -263,7 +262,7 @@ def _share_crop(view: View, mark: CropMark) -> CropMark | None:
 
 
 def _numbers(view: View, low: bytes, high: bytes) -> Iterator[int]:
-    """Numbers of the messages from one position to another, gone ones included."""
+    """Yield the numbers of the messages between two positions, deleted ones included."""
     before: bytes | None = high + b"\0"
     while rows := view.page(_PAGE, before=before, newest_first=True, gone=True):
         yield from (entry.message.seq for entry, _ in rows if entry.position >= low)
@@ -295,9 +294,9 @@ def _mark(event: Event, rare: Sequence[Event], view: View) -> CropMark:
 
 
 def _is_disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
-    """Return True if a message that a crop's summary speaks of does not say any more what it said then.
+    """Return True if a message that a crop's summary covers has changed since.
 
-    What counts is how it stands now, not what was done to it: a deletion that was undone leaves the summary true.
+    What counts is its current state: a deletion that was undone leaves the summary valid.
     """
     then = View(view.reader, view.state, written)
     for message in changed:
@@ -310,7 +309,7 @@ def _is_disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
 
 
 def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool = True) -> Message:
-    """Return the message that stands where cropped ones were; only with `kept` every prompt has to show it."""
+    """Return the message that replaces cropped ones; with `kept`, every prompt must show it."""
     words = mark.summary if mark.summary is not None else summarised(view, mark)
     language = view.state.about.language or language_of(words)
     cropped, withheld = _NOTES["zh" if language.startswith("zh") else "en"]
@@ -331,9 +330,9 @@ def _with_stand_ins(
     edge: bytes | None,
     summarised: Summarised,
 ) -> Iterator[Message]:
-    """Visible messages in order, with the summaries of crops where their first message was (or at the window's edge).
+    """Yield visible messages in order, with crop summaries in place of their first message (or at the window's edge).
 
-    Every prompt shows the newest crops. Older ones fade as messages do: who crops often must not be left without room.
+    Every prompt shows the newest crops. Older ones fade as messages do, so that many crops do not use up the room.
     """
     newest = {c.event for c in sorted(crops, key=lambda c: c.event.seq)[-CROPS_KEPT:]}
     shown = [c for c in crops if c.places and (c.event in newest or edge is None or c.places[0][0] > edge)]
@@ -348,7 +347,7 @@ def _with_stand_ins(
 
 
 def out_of_place(sheet: PromptInputs, shown: Collection[Ref]) -> list[WaitingReply]:
-    """The replies that stand before what is shown, in order; those that the compaction in force has shown come as it shows them."""
+    """Return the waiting replies that precede what is shown, in order; those of the compaction in force as it shows them."""
     then = {w.message.id: w for w in sheet.waited or ()}
     now = {w.message.id: w for w in sheet.waiting}
     found = [w for id, w in {**now, **then}.items() if id not in shown]
@@ -356,7 +355,7 @@ def out_of_place(sheet: PromptInputs, shown: Collection[Ref]) -> list[WaitingRep
 
 
 def waits_anew(sheet: PromptInputs) -> bool:
-    """True where a reply that waits stands before the window, and the compaction in force does not say that it is shown."""
+    """Return True if a waiting reply precedes the window and the compaction in force does not show it."""
     if sheet.waited is None:
         return False
     known = {w.message.id for w in sheet.waited} | {m.id for m in sheet.window}

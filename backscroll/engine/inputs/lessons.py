@@ -1,6 +1,6 @@
-"""What was learned: a log of what was asked for again after it had been condensed, and the weights that follow from it.
+"""Lessons: a log of messages that were requested again after being condensed, and the weights that follow from it.
 
-Lessons hold no words, only what a message was like (`tool:read`, `content:error`); they can be looked at and dropped.
+Lessons contain no text, only features of the message (`tool:read`, `content:error`); they can be listed and dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOOK = 2_000  # lessons back; older ones have faded
 
 @dataclass(frozen=True, slots=True)
 class FeatureWorth:
-    """What one feature is worth now."""
+    """The current weight of one feature."""
 
     feature: str
     weight: float  # 1: as everything else
@@ -33,12 +33,12 @@ class FeatureWorth:
 
 
 def note(engine: EngineScope, thread: str, message: Message, amount: float = 1.0) -> int:
-    """Learn from one message that was asked for again (or, with a negative amount, was not needed)."""
+    """Record that one message was requested again (or, with a negative amount, was not needed)."""
     return note_all(engine, thread, [message], amount)
 
 
 def note_all(engine: EngineScope, thread: str, messages: Sequence[Message], amount: float = 1.0) -> int:
-    """Learn from several messages at once, which share the amount; return how many lessons were written."""
+    """Record several messages at once, which share the amount; return how many lessons were written."""
     sums: dict[str, float] = {}
     for message in messages:
         for feature in features_of(legible_message(message)):
@@ -57,12 +57,12 @@ def note_all(engine: EngineScope, thread: str, messages: Sequence[Message], amou
 
 
 def weights_of(engine: EngineScope, thread: str | None = None) -> dict[str, float]:
-    """Factors by feature, from all threads or from one."""
+    """Return factors by feature, from all threads or from one."""
     return weights(engine.store.read(lambda reader: reader.lessons(thread, _LOOK)))
 
 
 def list_lessons(engine: EngineScope, thread: str | None = None) -> list[FeatureWorth]:
-    """Return what was learned, the heaviest first."""
+    """Return what was learned, by descending weight."""
     lessons = engine.store.read(lambda reader: reader.lessons(thread, _LOOK))
     by_feature: dict[str, list[Lesson]] = {}
     for lesson in lessons:
@@ -72,5 +72,5 @@ def list_lessons(engine: EngineScope, thread: str | None = None) -> list[Feature
 
 
 def reset(engine: EngineScope, thread: str | None) -> int:
-    """Drop what was learned in a thread, or (None) in all of them; return how many lessons went."""
+    """Drop the lessons of a thread, or (None) of all threads; return how many."""
     return engine.store.write(lambda tx: tx.unlearn(thread))

@@ -1,7 +1,7 @@
-"""Replies that wait for results and come before the window: they are shown out of their place, until the next compaction.
+"""Waiting replies before the window: they await results, and are shown out of place until the next compaction.
 
-Owns which these are: those of the newest turn, and those that the compaction in force shows already, though the user has spoken or
-a result has come since.
+Owns which these are: those of the newest turn, and those that the compaction in force already shows, even if the user has
+written or a result has arrived since.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.vocab.part import Json, ToolCall
 def waiting_now(
     window: InputWindow, messages: Sequence[Message], rare: int, memo: MutableMapping[object, Any]
 ) -> Iterator[WaitingReply]:
-    """Replies of the newest turn that wait for results, wherever the window begins: the turn may begin far before it."""
+    """Yield replies of the newest turn that await results, wherever the window begins: the turn may begin far before it."""
     turn = list(takewhile(lambda m: not is_spoken_by_user(m), reversed(messages)))
     if len(turn) == len(messages):
         begins = messages[0].position if messages else None
@@ -39,7 +39,7 @@ def waiting_now(
 
 
 def waited_then(window: InputWindow, compaction: Event | None) -> tuple[WaitingReply, ...] | None:
-    """Return the replies that a compaction shows before the window, each with the results that it had then; None if it does not say."""
+    """Return the replies that a compaction shows before the window, each with the results it had then; None if it does not record them."""
     noted = (
         None
         if compaction is None
@@ -63,7 +63,7 @@ def waited_then(window: InputWindow, compaction: Event | None) -> tuple[WaitingR
 
 
 def noted_waiting(replies: Sequence[WaitingReply]) -> list[Json]:
-    """As it is in the head of a compaction: numbers of messages, no words and no ids of calls."""
+    """Return waiting replies for the head of a compaction: message numbers, no text and no call ids."""
     return [
         {
             "message": str(reply.message.id),

@@ -1,9 +1,8 @@
-"""The rows of a window, kept from one prompt to the next: an append-only history is read once.
+"""Cache the rows of a window from one prompt to the next: an append-only history is read once.
 
-What was read stays true while the log gained nothing but new messages at its end and acts beside the conversation; any other event
-(an edit, a deletion, a pin, a crop, an undo, a forget, here or in another process) makes it worth nothing, and all is read again.
-That no message was missed is checked against the count that the store keeps. Refuses: choosing how far back a prompt reads
-(`engine/inputs/inputs`).
+The cache is valid while the log gains only new messages at its end and events that are not about messages; any other event
+(an edit, a deletion, a pin, a crop, an undo, a forget, here or in another process) invalidates it. That no message was
+missed is checked against the store's count. How far back a prompt reads is decided in `engine/inputs/inputs`.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ Strides: TypeAlias = Sequence[tuple[bytes, bytes]]  # stretches that hold nothin
 
 
 class RowCaches(NamedTuple):
-    """Where rows are kept, and a name for how their tokens are counted."""
+    """The cache of rows, and a name for how their tokens are counted."""
 
     memo: MutableMapping[object, Any]
     name: str
 
 
 class _RowCache(NamedTuple):
-    """What was read of a thread."""
+    """The rows read from a thread."""
 
     head: int  # the newest event then
     live: int  # live messages then
@@ -47,7 +46,7 @@ class _RowCache(NamedTuple):
 
 
 class WindowRows:
-    """Visible messages from the end backwards."""
+    """Reads visible messages from the end backwards."""
 
     def __init__(
         self, view: View, telling: Telling, visible: Callable[[Entry, RevisionBody], bool], strides: Strides
@@ -55,7 +54,7 @@ class WindowRows:
         self.view, self.telling, self.visible, self.strides = view, telling, visible, strides
 
     def back(self, after: bytes | None, shelf: RowCaches) -> Iterator[Sized]:
-        """Yield the messages behind a position, the newest first, with their tokens."""
+        """Yield the messages after a position, the newest first, with their tokens."""
         memo, key = shelf.memo, (self.view.state.id, shelf.name)
         kept = self._extend_rows(cast("_RowCache | None", memo.get(key)), after)
         if kept is None:
@@ -80,7 +79,7 @@ class WindowRows:
                 yield from found
 
     def _extend_rows(self, kept: _RowCache | None, after: bytes | None) -> _RowCache | None:
-        """Return what was kept with what was added since; None if it has to be read again."""
+        """Return the cached rows with those added since; None if they must be read again."""
         view = self.view
         if kept is None or not kept.newest or kept.head > view.as_of or view.as_of != view.state.head:
             return None

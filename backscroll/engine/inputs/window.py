@@ -1,6 +1,6 @@
 """The window of a prompt: visible messages, read back from the end as far as a budget can need them.
 
-Cropped messages are skipped, long runs of them in one stride.
+Cropped messages are skipped, long runs of them at once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class InputWindow:
         self.sizes: dict[Ref, int] = {}
 
     def measure_messages(self, rows: Sequence[Row]) -> list[Sized]:
-        """Rows as messages, with their tokens."""
+        """Return rows as messages, with their tokens."""
         found = self._told(rows)
         self.sizes.update((message.revision, tokens) for message, tokens in found)
         return found
@@ -49,11 +49,11 @@ class InputWindow:
     def read(
         self, after: bytes | None, room: float, known: int = 0, deep: float = 0.0
     ) -> tuple[list[Message], bytes | None, bool]:
-        """Visible messages in order; the position before them; whether `after` was reached.
+        """Return visible messages in order, the position before them, and whether `after` was reached.
 
-        What stood there at event `known` is shown condensed, so more of it may be read: as much as `deep`. A giant result is
-        condensed by the next compaction, so it counts as what may be left of it: else one step of parallel reads would put
-        everything that was condensed before it out of sight. The newest reply is always read, with all of its results.
+        What existed at event `known` is shown condensed, so more of it may be read: up to `deep`. A giant result counts as
+        what the next compaction may leave of it: otherwise one step of parallel reads would push everything condensed
+        before it out of the window. The newest reply is always read, with all of its results.
         """
         giant = cap(int(room / PLENTY), 0)
         newest = room / PLENTY / 2  # what the results of the newest reply count at most, all together
@@ -88,7 +88,7 @@ class InputWindow:
         return not any(crop.holds(entry.message) for crop in self.crops)
 
     def visible_message(self, ref: Ref) -> Message | None:
-        """A message by its id; None where it is gone, or no prompt shows it."""
+        """Return a message by its id; None if it is deleted, or no prompt shows it."""
         entry = self.view.entry(ref)
         if entry is None or not entry.live:
             return None
@@ -96,7 +96,7 @@ class InputWindow:
         return None if spoken is None or not self.visible(entry, spoken) else message_of(entry, spoken)
 
     def turn_before(self, before: bytes | None) -> Iterator[Message]:
-        """Yield what is visible before a position, newest first, back to where the user spoke."""
+        """Yield the visible messages before a position, newest first, back to the last user message."""
         while rows := self.view.page(_PAGE, before=before, newest_first=True):
             for message, _ in self.measure_messages([row for row in rows if self.visible(*row)]):
                 if is_spoken_by_user(message):
@@ -105,7 +105,7 @@ class InputWindow:
             before = rows[-1][0].position
 
     def asked_before(self, before: bytes) -> Message | None:
-        """Return the newest message that the user wrote before a position: a long turn may begin far before the window."""
+        """Return the user's newest message before a position: a long turn may begin far before the window."""
         while rows := self.view.page(_PAGE, before=before, newest_first=True):
             for row in rows:
                 if (

@@ -1,9 +1,9 @@
-"""Analysing turns once they are steady: marks, assertions by rules, and turn states, brought up to date together.
+"""Analyse turns once they are due: marks, rule-made assertions and turn states, updated together.
 
-`catch_up` looks at what happened since it last looked, folds it into the marks of the thread (`derive/window`), reads again the
-turns that this touched, and keeps their assertions under the key of what they rest on. All of a step is written together with how
-far it got, so it can stop at any moment, several processes may try, and after any history marks and assertions are those that a
-rebuild gives. Asking a model is not done here: `engine/models/extraction`.
+`catch_up` reads the events since its last run, folds them into the marks of the thread (`derive/window`), rereads the turns
+they touched, and stores their assertions under a key over their sources. A step is written in one transaction with its
+progress, so it can stop at any moment, several processes may try, and marks and assertions always equal a rebuild. Models
+are asked elsewhere: `engine/models/extraction`.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _MOVING = frozenset(
 
 
 def progress_name(window: Window) -> str:
-    """Return the name under which the store keeps how far the analysis has come, under these settings."""
+    """Return the name under which the store keeps the progress of the analysis with these settings."""
     return f"turns:{window.rule}:{RECIPE.version}"
 
 
 def catch_up(engine: EngineScope, thread: str, limit: int | None = None) -> int:
-    """Bring marks and assertions of a thread up to date, at most so many events; return how many it took on."""
+    """Update marks and assertions of a thread, for at most `limit` events; return how many were processed."""
     return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
 
 
 def rebuild(engine: EngineScope, thread: str) -> int:
-    """Forget the marks of a thread and make them again from its log; return how many events that took."""
+    """Rebuild the marks of a thread from its log; return how many events that took."""
     window = window_of(engine.settings)
 
     def clear(tx: Writer) -> None:
@@ -92,7 +92,7 @@ def plan_analysis(
     *,
     analyse: bool = False,
 ) -> AnalysisPass | None:
-    """Return what there is to do (with `analyse`, do it); None if nothing happened. Writes nothing."""
+    """Return what there is to do (with `analyse`, analyse it); None if there is nothing. Writes nothing."""
     state = reader.thread(thread)
     if state is None:
         raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
@@ -129,7 +129,7 @@ class AnalysisPass:
     # -- what happened ---------------------------------------------------------------------------------------
 
     def _log(self) -> Iterator[Event]:
-        """Events along the lineage, without those about messages that a fork does not share."""
+        """Yield the events along the lineage, except those about messages that a fork does not share."""
         low = self.seen + 1
         while low <= self.upto:
             high = min(self.upto, low + _PAGE - 1)
@@ -137,7 +137,7 @@ class AnalysisPass:
             low = high + 1
 
     def _read_marks(self) -> list[TurnMark]:
-        """Marks that the fold needs: the newest ones, and those around what happened further back."""
+        """Return the marks that the fold needs: the newest ones, and those around changes further back."""
         if self.seen == 0:
             return []
         if all(e.kind in _PLAIN for e in self._rare) and (self.window.freezes or not self._rare):
@@ -150,9 +150,9 @@ class AnalysisPass:
         return marks_around(self._reader, self.thread, self.window, places, len(messages))
 
     def plan(self) -> None:
-        """Fold the events into the marks, and read the turns whose analysis rests on something else now.
+        """Fold the events into the marks, and read the turns whose analysis now rests on something else.
 
-        What was done in one stroke counts as one: what stood between two of its events was never visible.
+        The events of one stroke count as one: a state between two of them was never visible.
         """
         moved = flushed = False
         for event, following in zip(self._events, [*self._events[1:], None], strict=True):
@@ -188,7 +188,7 @@ class AnalysisPass:
         self._touched.add(position)
 
     def _add_rare(self, event: Event) -> None:
-        """A rare event: what it did to openings, and where it changed anything."""
+        """Process a rare event: what it did to first messages of turns, and where it changed anything."""
         messages = list(dict.fromkeys(_about(event)))
         if not messages:
             return
@@ -217,7 +217,7 @@ class AnalysisPass:
                 yield bytes.fromhex(place)
 
     def _beginning(self, view: View) -> None:
-        """Whether anything comes before the first user message."""
+        """Determine whether anything precedes the first user message."""
         first = _first(view)
         there = first is not None and first.role != "user"
         opening = Ref(self.thread, 0)
@@ -230,7 +230,7 @@ class AnalysisPass:
     # -- what it rests on ------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Read the turns that are due and were touched, or came or went, and note what their analysis rests on."""
+        """Read the turns that are due and were touched, added or removed, and record what their analysis rests on."""
         openings = dict.fromkeys(self.marks.changed)
         for position in self._touched:
             for mark in (*self.marks.around(position), *self.marks.pinned_over(position)):
@@ -250,7 +250,7 @@ class AnalysisPass:
                 self._texts[opening] = messages
 
     def _content(self, mark: TurnMark) -> list[Message]:
-        """Return the messages of which the assertions of a turn are made: its own, or those that it had when it was settled."""
+        """Return the messages from which a turn's assertions are made: its own, or those it had when it settled."""
         return [m for m in self._standing(mark) if m.role != "system" and not m.hidden]
 
     def _standing(self, mark: TurnMark) -> list[Message]:
@@ -266,7 +266,7 @@ class AnalysisPass:
         return sorted([*live, *lost], key=lambda m: m.position)
 
     def _is_untouched(self, mark: TurnMark) -> bool:
-        """Return True if a turn that was settled in this step is as it was then."""
+        """Return True if a turn that settled in this step is unchanged since."""
         if mark.pinned <= self.seen or mark.gone or self.marks.after(mark.opening) != mark.ends:
             return False
         if self._later is None:
@@ -307,7 +307,7 @@ class AnalysisPass:
     # -- analysing -------------------------------------------------------------------------------------------
 
     def analyse(self, found: MutableMapping[bytes, bytes]) -> None:
-        """Find the assertions of the turns that were read, by rules, unless they were found before; `found`: by a prompt, in memory."""
+        """Extract the assertions of the turns that were read, by rules, unless already in `found`, which a prompt keeps in memory."""
         keys = {rule_key(messages): messages for messages in self._texts.values()}
         known = self._reader.read_artefacts(list(keys))
         for key, messages in keys.items():
@@ -318,7 +318,7 @@ class AnalysisPass:
         self.analysed = [mark for opening in self._texts if (mark := self.marks.get(opening)) is not None]
 
     def write(self, tx: Writer) -> bool:
-        """Write everything together; False if another process was quicker, or something was forgotten meanwhile."""
+        """Write everything in one transaction; False if another process was faster, or text was forgotten meanwhile."""
         name = progress_name(self.window)
         if tx.progress(self.thread, name) != self.seen:
             return False
@@ -340,7 +340,7 @@ def _stroke(event: Event) -> object:
 
 
 def _whole_stroke(reader: Reader, state: ThreadState, upto: int) -> int:
-    """Return the last event of the stroke to which an event belongs."""
+    """Return the last event of the stroke that an event belongs to."""
     view = View(reader, state)
     event = view.event(upto)
     while event is not None and upto < state.head:
@@ -352,7 +352,7 @@ def _whole_stroke(reader: Reader, state: ThreadState, upto: int) -> int:
 
 
 def _first(view: View) -> Entry | None:
-    """Return the first message as it stood at a moment, even if its words are forgotten since."""
+    """Return the first message as of a moment, even if its text was forgotten since."""
     after: bytes | None = None
     while rows := view.page(_PAGE, after=after, gone=True):
         for entry, _ in rows:

@@ -1,8 +1,8 @@
-"""Which marks a step of the analysis has to know: the newest ones, and those around what happened further back.
+"""Which marks a step of the analysis needs: the newest ones, and those around changes further back.
 
-A change reaches the turns at the places it touched, the ones before and after them, and settled turns that held such a place when
-they left the window. The others neither change nor are asked for, so they are not read; whatever is between two that are read
-is not in the window.
+A change affects the turns at the places it touched, the ones before and after them, and settled turns that held such a
+place when they left the window. The others neither change nor matter, so they are not read; turns between two that are read
+are outside the window.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def newest_marks(reader: Reader, thread: str, rule: str, most: int) -> list[Turn
 def marks_around(
     reader: Reader, thread: str, window: Window, places: Collection[bytes], messages: int
 ) -> list[TurnMark]:
-    """Return the marks that a change of so many messages needs, which touched these places."""
+    """Return the marks needed for a change of so many messages that touched these places."""
     rule = window.rule
     if len(places) > _FAR:
         return reader.turn_marks(thread, rule)
@@ -57,7 +57,7 @@ def marks_around(
 
 
 def _live(reader: Reader, thread: str, rule: str, place: bytes, *, back: bool) -> TurnMark | None:
-    """Return the nearest turn of the history that begins before a place, or after it."""
+    """Return the nearest turn of the history that begins before or after a place."""
     limit = _FEW
     while True:
         edge = {"before": place} if back else {"after": place}
@@ -69,7 +69,7 @@ def _live(reader: Reader, thread: str, rule: str, place: bytes, *, back: bool) -
 
 
 def number_in(view: View, opening: Ref) -> int:
-    """The number of the turn that a message opens."""
+    """Return the number of the turn that a message opens."""
     if opening.seq == 0:
         return 0
     entry = view.entry(opening)

@@ -1,6 +1,6 @@
-"""The graph of a thread, as people and prompts use it: what the analysed turns say, with the person's own changes on top.
+"""The graph of a thread, as users and prompts read it: what the analysed turns state, with the user's overrides on top.
 
-What a person changes is an event of the log: undo takes it back, forks inherit it, no re-analysis touches it.
+A user's change is an event of the log: `undo` reverts it, forks inherit it, and no analysis overwrites it.
 """
 
 from __future__ import annotations
@@ -52,46 +52,46 @@ if TYPE_CHECKING:
 
 @doors
 class ThreadGraph:
-    """The knowledge graph of one thread: reading it, correcting it, telling it about the world."""
+    """The knowledge graph of one thread: read it, correct it, and describe the world to it."""
 
     def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
 
     def current(self) -> Graph:
-        """Return the graph as it stands now; turns that are due are analysed first."""
+        """Return the current graph; turns that are due are analysed first."""
         graph = graph_of(self.thread)
         return graph_of(self.thread) if flush_if_idle(self.thread.engine, self.thread.id) else graph
 
     @property
     def view(self) -> Graph:
-        """The old spelling of `current()`; deprecated, because it runs the analysis."""
+        """The old name of `current()`; deprecated, because it runs the analysis."""
         warn_renamed("graph.view", "graph.current()")
         return self.current()
 
     def flush(self) -> int:
-        """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
+        """Analyse every turn now, without the delay; return how many were waiting."""
         return flush_turns(self.thread)
 
     def turns(
         self, first: int = 0, last: int | None = None, *, last_turns: int | None = None
     ) -> list[TurnStatus]:
-        """List how far the analysis of each turn has come; with `last_turns` only of so many at the end."""
+        """List the analysis status of each turn; `last_turns` limits it to the newest so many."""
         return ThreadWindow(self.thread).states(first, last, last_turns=last_turns)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     @in_valid_text
     def node(self, name: str) -> NodeView:
-        """One node: by id, readable id, name or alias."""
+        """Return one node by id, readable id, name or alias."""
         return self.current().node(name)
 
     @in_valid_text
     def nodes(
         self, *, type: str = "", text: str = "", limit: int | None = None, candidates: bool = False
     ) -> list[NodeView]:
-        """Nodes in order of first appearance; of a type, or with a text in name, alias or attribute.
+        """Return nodes in order of first appearance: of one type, or with a text in a name, alias or attribute.
 
-        `candidates=True` adds those that are kept aside, because too little shows that they are names.
+        `candidates=True` adds possible names that too little evidence supports so far.
         """
         return self.current().nodes(
             type=known_type(type) or type, text=text, limit=limit, candidates=candidates
@@ -99,39 +99,39 @@ class ThreadGraph:
 
     @in_valid_text
     def around(self, *names: str, depth: int = 1, limit: int = 40) -> Neighbourhood:
-        """What stands around some nodes."""
+        """Return the nodes and facts around some nodes, up to a depth."""
         return self.current().around(names, depth=depth, limit=limit)
 
     @in_valid_text
     def history(self, name: str, predicate: str = "") -> list[Fact]:
-        """Every value that was ever held, with the turns from and until which it was."""
+        """Return every value ever held, with the turns between which it was valid."""
         return self.current().history(name, predicate_meant(predicate))
 
     @in_valid_text
     def why(self, name: str, predicate: str = "", other: str = "") -> list[Fact]:
-        """Why something is believed: facts with the sentences they rest on."""
+        """Return facts with the sentences that support them."""
         return self.current().why(name, predicate_meant(predicate), other)
 
     def at(self, turn: int) -> Graph:
-        """Return the graph as it was when a turn had been said."""
+        """Return the graph as it was after a turn."""
         found = self.thread.legible.turn(turn)
         position = found.messages[0].position if turn else b""
         return self.current().at(position)
 
     def conflicts(self) -> list[Contradiction]:
-        """What contradicts what, and which of them is held."""
+        """Return contradictory facts, and which of each is in force."""
         return self.current().conflicts()
 
     def questions(self) -> list[Question]:
-        """What only the person can settle; those that were answered by an override are gone."""
+        """Return questions that only the user can settle; those answered by an override are left out."""
         return self.current().questions()
 
     def suggestions(self) -> list[MergeSuggestion]:
-        """Nodes that may be one."""
+        """Return groups of nodes that may be the same."""
         return self.current().suggestions()
 
     def numbers(self) -> Callable[[Ref], int]:
-        """Tells the number of a turn by its opening; -1 where that is not in the history any more."""
+        """Return a function that gives the number of a turn from its first message; -1 if that is no longer in the history."""
         known: dict[Ref, int] = {}
 
         def number(opening: Ref) -> int:
@@ -145,7 +145,7 @@ class ThreadGraph:
 
     @in_valid_text
     def set(self, node: str, predicate: str, value: str = "", *, other: str = "", type: str = "") -> Override:
-        """Set the value of an attribute, or the other end of a relation, whatever the text says."""
+        """Set an attribute, or the other node of a relation, whatever the text says."""
         if bool(value.strip()) == bool(other.strip()):
             raise InvalidInput(
                 "give a value (of an attribute) or the other node (of a relation)", hint="one of the two"
@@ -158,7 +158,7 @@ class ThreadGraph:
 
     @in_valid_text
     def pin(self, node: str, predicate: str) -> Override:
-        """Return what is held now stays, whatever the text says later."""
+        """Pin the current value: it stays in force, whatever later turns say."""
         predicate = self._predicate(predicate)
         facts = [f for f in self.why(node, predicate) if f.current]
         if not facts:
@@ -173,7 +173,7 @@ class ThreadGraph:
     def forbid(
         self, node: str, predicate: str, value: str | None = None, *, other: str | None = None
     ) -> Override:
-        """This is not so, whatever the text says; with neither (None), nothing of that predicate is."""
+        """Forbid a value, whatever the text says; without `value` and `other`, every value of the predicate."""
         if any(given is not None and not given.strip() for given in (value, other)):
             raise InvalidInput(
                 "an empty value forbids nothing",
@@ -183,14 +183,14 @@ class ThreadGraph:
 
     @in_valid_text
     def rename(self, node: str, name: str) -> Override:
-        """Call a node by another name."""
+        """Rename a node."""
         if not name.strip():
             raise InvalidInput("a node needs a name", hint="use a word or two")
         return self._write(Change.RENAME, node, value=name.strip())
 
     @in_valid_text
     def merge(self, first: str, second: str) -> Override:
-        """Two nodes are one; the first one's name stays."""
+        """Merge two nodes into one, which keeps the first one's name."""
         one, other = self.current().node(first).id, self.current().node(second).id
         if one == other:
             raise InvalidInput(f"{first} and {second} are already the same node", hint="nothing to merge")
@@ -198,7 +198,7 @@ class ThreadGraph:
 
     @in_valid_text
     def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:
-        """One name represents two: what these turns say is about another one."""
+        """Split a node: what these turns state belongs to a new one."""
         if not turns:
             raise InvalidInput("name the turns that speak of the other one", hint="their numbers")
         openings = [self._opening(n) for n in turns]
@@ -220,12 +220,12 @@ class ThreadGraph:
 
     @in_valid_text
     def delete(self, node: str) -> Override:
-        """Say that a node does not exist, whatever the text says."""
+        """Delete a node, whatever the text says."""
         return self._write(Change.DELETE, node)
 
     @in_valid_text
     def add(self, name: str, type: str = "", **attributes: str) -> Override:
-        """There is such a node; attributes can be given at once."""
+        """Add a node, with attributes."""
         if not key_of(name):
             raise InvalidInput("a node needs a name", hint="use a word or two")
         given = [(self._predicate(p), v) for p, v in attributes.items()]
@@ -238,11 +238,11 @@ class ThreadGraph:
         )[0]
 
     def overrides(self) -> list[Override]:
-        """Return the person's changes in force, oldest first."""
+        """Return the user's overrides in force, oldest first."""
         return overrides_in(self.thread.reading(lambda view: view.others()))
 
     def lift(self, override: Ref | int) -> None:
-        """A change of the person holds no longer; what the text says counts again."""
+        """Lift an override; what the text states applies again."""
         seq = override if isinstance(override, int) else override.seq
         if not any(o.id is not None and o.id.seq == seq for o in self.overrides()):
             raise NotFound(f"change {seq} not found", hint="run `backscroll graph overrides` to list changes")
@@ -272,7 +272,7 @@ class ThreadGraph:
         other: str = "",
         type: str = "",
     ) -> dict[str, Json]:
-        """What an event says that holds a change."""
+        """Return the body of the event that records an override."""
         graph = self.current()
         body: dict[str, Json] = {"change": change.value, "node": graph.node(node).id}
         if other:
@@ -287,7 +287,7 @@ class ThreadGraph:
     def write_changes(
         self, bodies: Sequence[Mapping[str, Json]], said: Sequence[Sequence[Ref]] = ()
     ) -> list[Override]:
-        """Write changes together; `said` are the revisions whose words each of them repeats."""
+        """Record several overrides in one stroke; `said` lists, for each, the revisions whose text it repeats."""
 
         def work(pen: Pen) -> list[Event]:
             group: dict[str, Json] = {"group": pen.state.head + 1} if len(bodies) > 1 else {}
@@ -303,9 +303,9 @@ class ThreadGraph:
 
     @in_valid_text
     def tell_world(self, name: str, text: str | bytes) -> list[WorldEntry]:
-        """Describe the world: a lorebook (SillyTavern, NovelAI), a character card (JSON, the bytes of a PNG or CHARX), Markdown, or plain text.
+        """Add a world description: a lorebook (SillyTavern, NovelAI), a character card (JSON, PNG or CHARX), Markdown or plain text.
 
-        Entries of lorebooks and cards are put into prompts when the conversation wakes them (`thread.lore`).
+        Entries of lorebooks and cards are added to prompts when the conversation matches one of their keys (`thread.lore`).
         """
         return tell_book(self.thread, name, text)
 
@@ -315,7 +315,7 @@ class ThreadGraph:
 
     @in_valid_text
     def drop_world(self, name: str) -> None:
-        """A world description holds no longer."""
+        """Remove a world description."""
         events = self.thread.reading(lambda view: view.others())
         found = told_as(events, name)
         if not found:

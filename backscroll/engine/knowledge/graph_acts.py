@@ -1,7 +1,7 @@
-"""What a person says about the graph, as it lies in the log: overrides and world descriptions in force, and words for them.
+"""Read back a user's changes to the graph: the overrides and world descriptions in force, and the names users give predicates and types.
 
-Owns how such events are read back, and what people may call predicates and types: by their names, or as English and Chinese say
-them. Refuses what it does not know with the nearest things it knows.
+Owns how such events are read, and how predicates and types are recognised: by name, or by the English and Chinese words for
+them. An unknown type is rejected with the nearest known ones.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _ALSO = {"character": "person"}
 
 
 def overrides_in(events: Iterable[Event]) -> list[Override]:
-    """Return the person's changes in force, oldest first."""
+    """Return the user's overrides in force, oldest first."""
     return [override_of(e) for e in acts_in_force(events, {Kind.OVERRIDDEN}) if e.body is not None]
 
 
 def override_of(event: Event) -> Override:
-    """Return the change that an event holds."""
+    """Return the override that an event records."""
     body = _body(event)
     turns: list[Json] = body.get("turns", [])
     return Override(
@@ -52,14 +52,14 @@ def override_of(event: Event) -> Override:
 
 
 def next_copy(events: Iterable[Event], node: str) -> int:
-    """Return the number for another split of a node: one that none had, lifted ones included."""
+    """Return a number for another split of a node that no split has had, lifted ones included."""
     bodies = [_body(e) for e in events if e.kind is Kind.OVERRIDDEN and e.body is not None]
     split = [b for b in bodies if b["change"] == Change.SPLIT and b["node"] == node]
     return max([1 + len(split), *(int(b.get("copy", 0)) for b in split)]) + 1
 
 
 def world_in(events: Iterable[Event]) -> list[WorldEntry]:
-    """Return the entries of the world descriptions in force; a later one of the same name takes the place of an earlier."""
+    """Return the entries of the world descriptions in force; a later description replaces an earlier one of the same name."""
     from backscroll.graph.world.description import from_json  # start-up: only where a world is described
 
     books: dict[str, list[WorldEntry]] = {}
@@ -71,7 +71,7 @@ def world_in(events: Iterable[Event]) -> list[WorldEntry]:
 
 
 def told_as(events: Iterable[Event], name: str) -> list[int]:
-    """Return the events in force that told a world description of this name."""
+    """Return the numbers of the events in force that added a world description of this name."""
     return [e.seq for e in acts_in_force(events, {Kind.WORLD_TOLD}) if _body(e).get("name") == name]
 
 
@@ -80,13 +80,13 @@ def _body(event: Event) -> Mapping[str, Json]:
 
 
 def revisions_of(fact: Fact) -> list[Ref]:
-    """Return the revisions that say a fact."""
+    """Return the revisions that state a fact."""
     said = [e.assertion.source for e in fact.evidence if e.assertion is not None]
     return list(dict.fromkeys(ref for ref in said if ref is not None))
 
 
 def messages_behind(reader: Reader, revisions: Sequence[Ref]) -> dict[str, Json]:
-    """Return what the head of a change says of the messages whose words it repeats: who forgets them all erases it too."""
+    """Return the head of an override: the messages whose text it repeats, so that forgetting them all erases it too."""
     events = [reader.event(revision) for revision in revisions]
     messages = dict.fromkeys(str(e.message) for e in events if e is not None and e.message is not None)
     return {"sources": list(messages)} if messages else {}
@@ -96,7 +96,7 @@ def messages_behind(reader: Reader, revisions: Sequence[Ref]) -> dict[str, Json]
 
 
 def predicate_meant(text: str) -> str:
-    """Return the predicate that the user means: `lives_in`, "lives in", 住在; an unknown word stays, as it is written."""
+    """Return the predicate that the user means: `lives_in`, "lives in", 住在; an unknown word is returned as written."""
     plain = " ".join(text.replace("_", " ").split()).casefold()
     return labels().get(plain) or normalize_predicate(text)
 
@@ -110,7 +110,7 @@ def _type_labels() -> Mapping[str, str]:
 
 
 def type_meant(text: str) -> str:
-    """Return the type that the user means: `person`, 人物; empty for nothing. What is none is refused."""
+    """Return the type that the user means: `person`, 人物; empty for empty text. Raises on an unknown type."""
     found = known_type(text)
     if found is None:
         raise InvalidInput(f"{text!r} is not a node type", hint=f"known: {', '.join(types())}")
@@ -118,6 +118,6 @@ def type_meant(text: str) -> str:
 
 
 def known_type(text: str) -> str | None:
-    """Return the same; None if it is not a known type."""
+    """Return the known type that the user means; None if there is none."""
     plain = " ".join(text.split()).casefold()
     return "" if not plain else _type_labels().get(plain)

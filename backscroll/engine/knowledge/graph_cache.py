@@ -1,7 +1,7 @@
-"""Graphs in memory: what one was made from, and bringing it along when turns were analysed or read by a model.
+"""Graphs in memory: what each was made from, and how it is updated when turns are analysed or read by a model.
 
-Every OS thread has its own, so that none changes what another one is reading; prompts share one where a background worker lives.
-Refuses to analyse: `engine/knowledge/analysis` says what changed, `engine/knowledge/graph_holder` puts graphs together.
+Every OS thread has its own graph, so that no thread changes what another one is reading; prompts share one if a background
+worker runs. Analysis is in `engine/knowledge/analysis`; `engine/knowledge/graph_holder` builds the graphs.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ class CachedGraph:
 
     @property
     def since(self) -> int:
-        """The event up to which everything is in it. Overrides can be ahead of the marks: those wait for the analysis."""
+        """The event up to which everything is included. Overrides can be ahead of the marks, which wait for the analysis."""
         return min(self.seen, self.told)
 
     def number(self, opening: Ref) -> int:
-        """The number of a turn; -1 where its opening is not in the history any more."""
+        """Return the number of a turn; -1 if its first message is no longer in the history."""
         if opening.seq == 0:
             return 0
         place = self._begins.get(opening)
         return -1 if place is None else bisect_right(self._order, place)
 
     def imply(self, turns: Mapping[Ref, tuple[ImpliedAttribute, ...]]) -> None:
-        """What models concluded from the world in some turns; empty: nothing, or no more."""
+        """Set what models inferred from the world description in some turns; empty: nothing, or no longer anything."""
         news = {o: found for o, found in turns.items() if self.implied.get(o, ()) != found}
         if not news:
             return
@@ -81,12 +81,12 @@ class CachedGraph:
         self.tell_world(self.world)
 
     def tell_world(self, world: list[WorldEntry]) -> None:
-        """The description of the world, and behind it what models concluded from words that stand in it still."""
+        """Set the world description, followed by what models inferred from text that is still in it."""
         self.world = world
         self.graph.set_world([*world, *implied_entries(self.implied, world)])
 
     def place(self, marks: Mapping[Ref, TurnMark | None], *, everything: bool = False) -> None:
-        """Note where turns begin, or that they are gone; `everything`: there are no others."""
+        """Record where turns begin, or that they are gone; `everything`: there are no others."""
         stands = {o: m.position for o, m in marks.items() if m is not None and not m.gone and o.seq}
         if everything:
             self._begins, self._order = stands, sorted(stands.values())
@@ -100,14 +100,14 @@ class CachedGraph:
 
 
 def held_graph(engine: EngineScope, thread: str) -> CachedGraph | None:
-    """The graph of a thread that this OS thread holds: each has its own, so that none changes what another one reads."""
+    """Return this OS thread's graph of a thread; each OS thread has its own, so that none changes what another one reads."""
     return cast("CachedGraph | None", engine.memo.shelf("graphs", HELD).get((thread, threading.get_ident())))
 
 
 def moved_on(
     engine: EngineScope, thread: str, rule: str, seen: int, upto: int, marks: Mapping[Ref, TurnMark | None]
 ) -> None:
-    """The analysis was written from event `seen` to `upto`: bring the graph in memory along, where it was up to date before."""
+    """Update the graph in memory after the analysis was written from event `seen` to `upto`, if it was up to date before."""
     for held in _moving(engine, thread):
         if held.seen == seen and held.rule == rule:
             engine.store.read(lambda reader, held=held: put_turns(reader, held, marks))
@@ -116,7 +116,7 @@ def moved_on(
 
 
 def _moving(engine: EngineScope, thread: str) -> Iterator[CachedGraph]:
-    """The graphs of a thread that this OS thread may change, each while it is locked."""
+    """Yield the graphs of a thread that this OS thread may change, each while it is locked."""
     for held in (held_graph(engine, thread), shared_graph(engine, thread)):
         if held is not None:
             with held.lock:
@@ -124,7 +124,7 @@ def _moving(engine: EngineScope, thread: str) -> Iterator[CachedGraph]:
 
 
 def shared_graph(engine: EngineScope, thread: str) -> CachedGraph | None:
-    """The graph of a thread that prompts share; None where there is none."""
+    """Return the graph of a thread that prompts share; None if there is none."""
     return cast("CachedGraph | None", engine.memo.shelf("graphs", HELD).get((thread, SHARED)))
 
 
@@ -135,7 +135,7 @@ def moved_by_model(
     claims: tuple[Assertion, ...],
     implied: tuple[ImpliedAttribute, ...] = (),
 ) -> None:
-    """A model read a turn: bring the graph in memory along, where it holds that very version."""
+    """Update the graph in memory after a model read a turn, if it holds that version of the turn."""
     for held in _moving(engine, thread):
         if held.marks.get(mark.opening) == (mark.position, mark.key, mark.sources):
             held.graph.put(TurnClaims(mark.opening, mark.position, claims))
@@ -143,7 +143,7 @@ def moved_by_model(
 
 
 def put_turns(reader: Reader, held: CachedGraph, marks: Mapping[Ref, TurnMark | None]) -> None:
-    """Put turns into the graph, or take them out."""
+    """Add turns to the graph, or remove them."""
     keep = [mark for mark in marks.values() if mark is not None and mark.key]
     implied: dict[Ref, tuple[ImpliedAttribute, ...]] = {}
     found = claims_of(reader, keep, implied)
@@ -158,9 +158,9 @@ def put_turns(reader: Reader, held: CachedGraph, marks: Mapping[Ref, TurnMark | 
 def claims_of(
     reader: Reader, marks: Sequence[TurnMark], implied: dict[Ref, tuple[ImpliedAttribute, ...]] | None = None
 ) -> dict[Ref, TurnClaims]:
-    """What turns say, by their openings: in the words of a model where one has read them; without what is missing.
+    """Return what turns state, by their first messages: a model's reading if there is one; missing claims are left out.
 
-    `implied` is filled with what models concluded from the world description.
+    `implied` is filled with what models inferred from the world description.
     """
     keys = list(dict.fromkeys(mark.key for mark in marks))
     made = reader.read_artefacts(keys)

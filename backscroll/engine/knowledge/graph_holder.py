@@ -1,8 +1,8 @@
-"""Graphs in memory: each brought up to date, turn by turn, when the user looks, and thrown away when words are forgotten.
+"""Keep graphs in memory: update each turn by turn when it is read, and drop it when text is forgotten.
 
-How an edit reaches the graph is written down in `graph_of`, step by step. Owns how a graph is put together from marks, claims, overrides and descriptions of the world, and which are kept at hand. Every OS
-thread has its own, so that the user does not change what another one is reading; where a background worker lives, prompts share one that the
-worker keeps, under its lock, and never wait for it.
+`graph_of` describes step by step how an edit reaches the graph. Owns how a graph is built from marks, claims, overrides and
+world descriptions, and which graphs are kept. Every OS thread has its own, so that no thread changes what another one is
+reading; if a background worker runs, prompts share one that the worker keeps, under its lock, and never wait for it.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ EXTRACTED = "extracted:"
 
 
 def graph_of(thread: ThreadScope) -> Graph:
-    """Return the graph as it is now, for this OS thread.
+    """Return the current graph, for this OS thread.
 
-    An edit is an event of the log (`engine/log/operations`); it reaches the graph when the user looks.
+    An edit is an event of the log (`engine/log/operations`); it reaches the graph when the graph is next read.
     """
     # 1. Analyse the turns that events touched since the last look: marks, assertions, turn states (`engine/knowledge/analysis`).
     catch_up(thread.engine, thread.id)
@@ -68,7 +68,7 @@ def graph_of(thread: ThreadScope) -> Graph:
 
 
 def _up_to_date(thread: ThreadScope, whose: int) -> CachedGraph:
-    """Return a graph that is up to date with the marks in the store; made where there is none. Kept for the caller that it is."""
+    """Return a graph that is up to date with the marks in the store, and keep it for this caller; built if there is none."""
     engine = thread.engine
     window, options = window_of(engine.settings), options_of(thread)
     name = progress_name(window)
@@ -96,10 +96,10 @@ def _up_to_date(thread: ThreadScope, whose: int) -> CachedGraph:
 
 @contextmanager
 def at_hand(thread: ThreadScope, behind: int) -> Generator[CachedGraph | None]:
-    """The graph for a prompt, as far as it can be had without waiting; the user does not change it meanwhile.
+    """Yield the graph for a prompt, as far as it is available without waiting; it does not change meanwhile.
 
-    None where more events than `behind` wait to be analysed, and where a large one has still to be put together: by the worker,
-    or, where none lives, while the next prompt waits. What a worker has not analysed yet is too fresh to be missed.
+    None if more than `behind` events wait for analysis, or if a large graph is still to be built: by the worker, or,
+    without one, during the next prompt. What a worker has not analysed yet is too recent to matter.
     """
     held = _for_prompts(thread, behind)
     if held is None or not held.lock.acquire(timeout=_PATIENCE):
@@ -138,7 +138,7 @@ def _for_prompts(thread: ThreadScope, behind: int) -> CachedGraph | None:
 def _behind(
     engine: EngineScope, reader: Reader, thread: ThreadScope, since: int | None
 ) -> tuple[ThreadState, int, Sequence[Event]]:
-    """Return the thread, how many events of it wait to be analysed, and what rare things happened that a graph does not hold."""
+    """Return the thread, how many of its events wait for analysis, and the rare events that a graph does not include."""
     state = reader.thread(thread.id)
     assert state is not None
     late = state.head - reader.progress(thread.id, progress_name(window_of(engine.settings)))
@@ -146,13 +146,13 @@ def _behind(
 
 
 def _first_time(engine: EngineScope, state: ThreadState) -> bool:
-    """Return True if this process has not asked for the graph of a thread before: a process that lives on may wait once."""
+    """Return True if this process has not asked for the graph of a thread before: a long-lived process may wait once."""
     shelf = engine.memo.shelf("graphs wanted", 1000)
     return shelf.setdefault(state.id, state.head) == state.head
 
 
 def warm(thread: ThreadScope) -> None:
-    """Put the graph that prompts share together, or bring it along, and look at what the next prompt is likely to look at.
+    """Build or update the graph that prompts share, and load what the next prompt is likely to read.
 
     For a worker, after it has analysed the turns.
     """
@@ -164,12 +164,12 @@ def warm(thread: ThreadScope) -> None:
 
 
 def _fill_graph(thread: ThreadScope, held: CachedGraph, name: str) -> bool:
-    """Bring a held graph up to date; False if something that it needs is not in the store."""
+    """Update a held graph; False if something it needs is not in the store."""
     return not thread.store.read(lambda reader: _refresh_graph(reader, thread, held, name))
 
 
 def _refresh_graph(reader: Reader, thread: ThreadScope, held: CachedGraph, name: str) -> bool:
-    """Bring a held graph up to date; True if something that it needs is not in the store."""
+    """Update a held graph; True if something it needs is not in the store."""
     # 1. What the turns say whose marks changed replaces what they said before.
     missing = _put_changed_turns(reader, thread, held, reader.progress(thread.id, name))
     # 2. What the user changed by hand, and descriptions of the world, go on top.
@@ -178,7 +178,7 @@ def _refresh_graph(reader: Reader, thread: ThreadScope, held: CachedGraph, name:
 
 
 def _put_changed_turns(reader: Reader, thread: ThreadScope, held: CachedGraph, seen: int) -> bool:
-    """Put turns into a held graph whose marks changed up to an event; True if something that it needs is not in the store."""
+    """Add to a held graph the turns whose marks changed up to an event; True if something it needs is not in the store."""
     models = reader.meta(f"{EXTRACTED}{thread.id}") or ""
     if (held.seen, held.models) == (seen, models):
         return False
@@ -198,7 +198,7 @@ def _put_changed_turns(reader: Reader, thread: ThreadScope, held: CachedGraph, s
 
 
 def _newest(reader: Reader, thread: ThreadScope, held: CachedGraph) -> list[TurnMark] | None:
-    """Return the marks that may have changed where nothing but new turns came; None if more happened."""
+    """Return the marks that may have changed if only new turns were added; None if more changed."""
     state = reader.thread(thread.id)
     assert state is not None
     if not held.seen or any(e.kind not in _QUIET for e in View(reader, state).others(held.seen)):
@@ -215,7 +215,7 @@ def _newest(reader: Reader, thread: ThreadScope, held: CachedGraph) -> list[Turn
 
 
 def _forgot(reader: Reader, thread: ThreadScope, since: int) -> bool:
-    """Return True if words were erased since this event."""
+    """Return True if text was erased since this event."""
     state = reader.thread(thread.id)
     assert state is not None
     if state.head == since:
@@ -224,7 +224,7 @@ def _forgot(reader: Reader, thread: ThreadScope, since: int) -> bool:
 
 
 def _put_acts(reader: Reader, thread: ThreadScope, held: CachedGraph) -> None:
-    """Put overrides and world descriptions that came since into a held graph."""
+    """Add to a held graph the overrides and world descriptions recorded since."""
     state = reader.thread(thread.id)
     assert state is not None
     if state.head == held.told:

@@ -1,6 +1,6 @@
-"""The shapes of the graph that surfaces may know: views, exports, and the data of its page.
+"""The types of the graph that surfaces may use: views, exports, and the data of its page.
 
-Owns next to no code: surfaces talk to the engine, and this is where it hands on what `graph` makes.
+Owns almost no code: surfaces may import only the engine, so this module re-exports what `graph` defines.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ __all__ = [
 
 
 def predicate_words(name: str, language: str) -> str:
-    """Return what an attribute or relation is called."""
+    """Return the display name of an attribute or relation."""
     known = predicate(name)
     return known.zh if language == "zh" else known.en
 
 
 def type_words(name: str, language: str) -> str:
-    """Return what a type of node is called."""
+    """Return the display name of a type of node."""
     known = types().get(name)
     return name if known is None else known.zh if language == "zh" else known.en
 
@@ -58,13 +58,13 @@ def type_names() -> tuple[str, ...]:
 
 
 def inverse_of(name: str) -> str:
-    """Return what a relation is called from its other end; empty if it has no name there."""
+    """Return the name of a relation seen from its other node; empty if it has none."""
     known = predicate(name)
     return name if known.symmetric else known.inverse
 
 
 def node_json(node: NodeView, number: Callable[[Ref], int], named: Callable[[str], str]) -> dict[str, Json]:
-    """Return a node in the shape of the design notes, with its id, its other names, and its attributes with what they rest on."""
+    """Return a node as JSON: its id, other names, and attributes with their evidence."""
     return {
         "id": node.id,
         **seed_shape(node, number, named),

@@ -1,7 +1,7 @@
-"""Silence: the last turns of a conversation are analysed once nothing more was said for a while.
+"""Idle threads: analyse the last turns of a conversation once nothing was added for a while.
 
-A turn waits for later ones because people change what is new. When a thread is idle (setting `flush_minutes`), or a conversation was
-brought in that ended long ago, there is nothing to wait for.
+A turn normally waits for later ones, because users edit recent turns. When a thread is idle (setting `flush_minutes`), or
+an imported conversation ended long ago, there is nothing to wait for.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _LATELY = 50  # threads that are looked at, the last changed first
 
 
 def flush_idle(engine: EngineScope) -> int:
-    """Flush threads of the last days in which nothing more is said; return how many."""
+    """Flush threads of the last days that have gone idle; return how many."""
     found = engine.store.read(lambda reader: reader.threads(limit=_LATELY))
     return sum(flush_if_idle(engine, state.id) for state in found)
 
 
 def flush_if_idle(engine: EngineScope, thread: str) -> bool:
-    """Let the last turns of a thread be analysed where nothing was said for long enough; True if some waited."""
+    """Flush a thread if it has been idle for long enough; True if turns were waiting."""
     settings = engine.settings
     if not settings.flush_minutes or settings.extractor == "none":
         return False
@@ -43,7 +43,7 @@ def flush_if_idle(engine: EngineScope, thread: str) -> bool:
 
 
 def _waits(engine: EngineScope, reader: Reader, thread: str, now: int) -> bool:
-    """Return True if turns wait that are not going to change any more. Asks only about threads that are up to date."""
+    """Return True if turns are waiting although they will not change any more. Reads only threads that are up to date."""
     state = reader.thread(thread)
     if state is None or state.forgotten:
         return False
@@ -57,7 +57,7 @@ def _waits(engine: EngineScope, reader: Reader, thread: str, now: int) -> bool:
 
 
 def _find_end(reader: Reader, state: ThreadState) -> int:
-    """Since when nothing more was said: of what was brought in, since its last message was said."""
+    """Return when the thread last grew; for an imported one, the time of its last message."""
     rows = View(reader, state).page(1, newest_first=True)
     if rows and is_imported(reader, rows[0][0].revision):
         return microseconds(rows[0][1].said)

@@ -1,8 +1,8 @@
-"""Having a model read the turns of a thread that are due: which, in what order, until when.
+"""Have a model read the due turns of a thread: which ones, in what order, until when.
 
-Owns the walk over the marks, from the newest back, and what happens when a turn changes while the model reads it: the reply is kept
-under the key of what it rests on, and the turn is read again as it is, up to `max_retries` times. Imported old turns are left
-to rules until the user has seen the price and asks for it.
+Owns the walk over the marks, from the newest back, and what to do if a turn changes while the model reads it: the reply is
+stored under the key of its sources, and the turn is read again, up to `max_retries` times. Imported old turns are left to
+rules until the user has seen the price and asks for it.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def pending(
     limit: int | None = None,
     newest: int | None = None,
 ) -> list[TurnJob]:
-    """Turns that are due and that no model has read, newest first; imported ones only where that is asked for.
+    """Return turns that are due and that no model has read, newest first; imported ones only if asked for.
 
-    `newest`: only so many turns from the end are looked through.
+    `newest`: look only at so many turns from the end.
     """
 
     def look(reader: Reader) -> tuple[list[TurnJob], int]:
@@ -102,7 +102,7 @@ def _due(reader: Reader, mark: TurnMark) -> TurnJob:
 
 
 def messages_of(reader: Reader, revisions: Sequence[Ref]) -> list[Message]:
-    """Return messages as they are in these revisions, whether or not a history shows them so now."""
+    """Return messages as they are in these revisions, whether or not a history shows them now."""
     spoken = reader.read_spoken(revisions)
     out: list[Message] = []
     for revision in revisions:
@@ -126,7 +126,7 @@ def read_pending(
     background: bool = False,
     newest: int | None = None,
 ) -> int:
-    """Have a configured model read what is due; return how many turns it read. Nothing happens where none is configured."""
+    """Have the configured model read what is due; return how many turns it read. Does nothing without a model."""
     working = extracting_for(engine, background=background)
     if working is None:
         return 0
@@ -145,7 +145,7 @@ def read_pending(
 
 
 def _one(working: RecipeRunner, thread: str, due: TurnJob) -> TurnExtraction:
-    """Have one turn read, again where it changes meanwhile."""
+    """Have a model read one turn, again if it changes meanwhile."""
     engine = working.engine
     result = TurnExtraction(due.stand_in)
     for _ in range(engine.settings.sliding_window_max_retries + 1):
@@ -168,7 +168,7 @@ def _one(working: RecipeRunner, thread: str, due: TurnJob) -> TurnExtraction:
 
 
 def _again(engine: EngineScope, thread: str, mark: TurnMark) -> TurnJob | None:
-    """Return the same turn as it is now; None if it is gone."""
+    """Return the same turn in its current version; None if it is gone."""
 
     def look(reader: Reader) -> TurnJob | None:
         marks = reader.turn_marks(thread, mark.rule)
@@ -179,7 +179,7 @@ def _again(engine: EngineScope, thread: str, mark: TurnMark) -> TurnJob | None:
 
 
 def _count(tx: Writer, thread: str) -> None:
-    """Graphs that others hold in memory have something new to read: of this thread, and of those that share its turns."""
+    """Signal that cached graphs are outdated: of this thread, and of those that share its turns."""
     state = tx.thread(thread)
     for kin in tx.family(state.root) if state is not None else ():
         times, turns = _read_counts(tx, kin.id)
@@ -187,7 +187,7 @@ def _count(tx: Writer, thread: str) -> None:
 
 
 def _note(engine: EngineScope, thread: str, turns: int) -> None:
-    """The same where the number of read turns is another: words that are shared were read, or forgotten, elsewhere."""
+    """Signal the same if the number of read turns differs: shared turns were read or forgotten in another thread."""
     if engine.store.read(lambda reader: _read_counts(reader, thread))[1] == turns:
         return
 
@@ -200,7 +200,7 @@ def _note(engine: EngineScope, thread: str, turns: int) -> None:
 
 
 def _read_counts(reader: Reader, thread: str) -> tuple[int, int]:
-    """Return how often something was read, and how many turns were read when the last look."""
+    """Return the read counter of a thread, and the number of read turns at the last check."""
     times, _, turns = (reader.meta(f"{EXTRACTED}{thread}") or "").partition(".")
     return int(times or "0"), int(turns or "0")
 

@@ -1,8 +1,8 @@
-"""The world description as a model gets to see it with a turn, and what it concluded from it as entries of the world.
+"""The world description as a model reads it with a turn, and what the model inferred from it, as world entries.
 
-Owns which entries belong to a turn: those whose names or keys it mentions, those that hold for everything, then the others as far
-as there is room. What a model concluded counts only while the words that it quoted are in the description, and below anything
-that the description states.
+Owns which entries belong to a turn: those whose names or keys it mentions, those that apply to everything, then others as
+far as there is room. What a model inferred counts only while the text it quoted is in the description, and ranks below what
+the description states.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROOM = 12_000  # characters of descriptions that go with a turn; the plan count
 
 
 def world_text(engine: EngineScope, thread: str, messages: Sequence[Message]) -> str:
-    """Return the description of the world that goes with a turn; empty if there is none, or the settings do not want it used."""
+    """Return the world description for a turn; empty if there is none, or if the settings disable it."""
     settings = engine.settings
     if not (settings.node_creation_use_world_context and settings.node_creation_auto_infer_attributes):
         return ""
@@ -58,7 +58,7 @@ def _is_mentioned(entry: WorldEntry, said: str) -> bool:
 def implied_entries(
     turns: Mapping[Ref, Iterable[ImpliedAttribute]], world: Sequence[WorldEntry]
 ) -> list[WorldEntry]:
-    """Return what models concluded in some turns, as entries of the world; the newest turn first."""
+    """Return what models inferred in some turns, as world entries; the newest turn first."""
     out: list[WorldEntry] = []
     for opening in sorted(turns, reverse=True):
         for one in turns[opening]:

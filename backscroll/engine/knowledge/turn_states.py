@@ -1,7 +1,7 @@
-"""The states of turns, for people: waiting, due, processing, processed, outdated, settled, failed; and analysing at once.
+"""The states of turns as shown to users: waiting, due, processing, processed, outdated, settled, failed; and flushing them.
 
-A view: it is worked out from the marks (with what has happened since they were last written), from what was analysed and when, and
-from what models answered. Asking for states analyses nothing.
+A view computed from the marks (with events since they were written), from what was analysed and when, and from models'
+answers. Reading states analyses nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _StoredTurns:
-    """What the store knows about some turns."""
+    """What the store holds about some turns."""
 
     marks: Mapping[Ref, TurnMark]
     done: Mapping[Ref, tuple[str, str]]  # version that was analysed, and when
@@ -63,12 +63,12 @@ class ThreadWindow:
 
     @property
     def target(self) -> int | None:
-        """The turn that was made due by the newest one; None if there is none yet."""
+        """The turn that the newest one made due; None if there is none yet."""
         return self.window.target(self.thread.info.turns)
 
     @property
     def span(self) -> tuple[int, int]:
-        """First and last turn of the window: those before the newest whose changes still reach the graph."""
+        """The first and last turn of the window: those whose changes still affect the graph."""
         return self.window.span(self.thread.info.turns)
 
     def eligible(self, turn: int) -> bool:
@@ -78,14 +78,14 @@ class ThreadWindow:
         return 0 <= turn <= newest and (edits or self.window.holds(turn, newest))
 
     def flush(self) -> int:
-        """The old spelling of `thread.graph.flush()`; deprecated."""
+        """The old name of `thread.graph.flush()`; deprecated."""
         warn_renamed("thread.window.flush()", "thread.graph.flush()")
         return flush_turns(self.thread)
 
     def states(
         self, first: int = 0, last: int | None = None, *, last_turns: int | None = None
     ) -> list[TurnStatus]:
-        """Return the states of turns, in order; with `last_turns` only of so many at the end."""
+        """Return the states of turns, in order; `last_turns` limits them to the newest so many."""
         newest = self.thread.info.turns
         if last_turns is not None:
             first = max(first, newest - last_turns + 1, 0)
@@ -164,7 +164,7 @@ class ThreadWindow:
         return status if opening in known.left else replace(status, state=TurnState.DUE)
 
     def _find_affected(self, told: list[TurnStatus]) -> set[Ref]:
-        """Turns that speak of what an outdated earlier turn introduced, as far as the graph in memory knows."""
+        """Return turns that mention what an outdated earlier turn introduced, as far as the graph in memory knows."""
         outdated = [s.opening for s in told if s.state is TurnState.OUTDATED]
         held = held_graph(self.thread.engine, self.thread.id) if outdated else None
         if held is None:
@@ -175,7 +175,7 @@ class ThreadWindow:
 
 
 def flush_turns(thread: ThreadScope) -> int:
-    """Analyse every turn so far, without waiting for later ones; gives how many were waiting."""
+    """Analyse every turn now, without the delay; return how many were waiting."""
     window = ThreadWindow(thread)
     newest = window.states(last_turns=window.window.delay + 2)
     waiting = sum(s.state is TurnState.WAITING for s in newest)
@@ -186,7 +186,7 @@ def flush_turns(thread: ThreadScope) -> int:
 
 
 def _waits_for_a_model(reader: Reader, mark: TurnMark) -> bool:
-    """Return False for what was brought in, which waits for consent, and for turns in which too little was said."""
+    """Return False for imported turns, which wait for consent, and for turns that are too short."""
     if mark.sources and is_imported(reader, mark.sources[0]):
         return False
     return worth_reading(messages_of(reader, mark.sources))

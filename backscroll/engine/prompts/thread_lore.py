@@ -1,4 +1,4 @@
-"""The lorebooks of a thread as people use them: add one, drop one, see what is in prompts and why."""
+"""The lorebooks of a thread: add and remove them, and see which entries prompts include and why."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _USUAL = 128_000  # tokens of a prompt before the first one is asked for
 
 @dataclass(frozen=True, slots=True)
 class LoreState:
-    """An entry of a lorebook, and whether prompts show it."""
+    """An entry of a lorebook, and whether prompts include it."""
 
     name: str
     book: str
@@ -51,13 +51,13 @@ class ThreadLore:
 
     @in_valid_text
     def drop(self, name: str) -> None:
-        """Take a book away; what it placed is gone from the next prompt."""
+        """Remove a lorebook; the next prompt no longer includes its entries."""
         ThreadGraph(self.thread).drop_world(name)
 
     def entries(self, budget: int | None = None, *, model: str | None = None) -> list[LoreState]:
-        """Return every entry of the books in force, in their order, with what the next prompt would do with it.
+        """Return every entry of the lorebooks in force, in order, with what the next prompt would do with it.
 
-        Without a budget and a model, as the last prompt had it.
+        Budget and model default to those of the last prompt.
         """
         thread, settings = self.thread, self.thread.engine.settings
         if not (budget or model or settings.budget or settings.model):

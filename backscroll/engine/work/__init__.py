@@ -1,4 +1,4 @@
-"""Tasks of a thread: steps, verdicts, boundaries, what a task does to the context.
+"""Tasks of a thread: steps, verdicts, boundaries, and what a task does to the context.
 
-`tasks` is what users hold; the lifecycle itself is pure and lives in `tasks`. What outlives a task is in `memory`.
+`tasks` is what users hold; the lifecycle itself is pure and lives in the room `tasks`. What outlives a task is in `memory`.
 """

@@ -1,8 +1,8 @@
-"""Where another task seems to begin: suggestions for a person, and acting on them where the settings say so.
+"""Task boundaries: where a new task appears to start, as suggestions for the user or, if the settings say so, acted upon.
 
-`tasks/boundary/detector` scores messages; this module reads the stretch that matters, leaves out what is a beginning already, and
-remembers the score of the newest request for the calls of one turn. Off, suggest (the default) or act: `task_boundaries`. What
-was done by itself is recorded as a program's decision, `undo` takes it back and merging loses nothing.
+`tasks/boundary/detector` scores messages; this module reads the relevant stretch, skips messages that already start a task,
+and caches the score of the newest request for the calls of one turn. The setting `task_boundaries` is off, suggest (the
+default) or act. Automatic starts are recorded as a program's decision; `undo` reverts them, and merging loses nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PAGE, _MOST = 64, 512  # messages that are read at once, and in which a request
 
 @dataclass(frozen=True, slots=True)
 class TaskSuggestion:
-    """What the newest request seems to mean for tasks: another one begins, or the one at hand is done."""
+    """What the newest request appears to mean for tasks: a new one starts, or the current one is done."""
 
     what: str  # start or end
     message: Ref
@@ -51,7 +51,7 @@ class TaskSuggestion:
 def boundaries(
     thread: ThreadScope, *, threshold: float | None = None, last: int | None = None
 ) -> Sequence[Boundary]:
-    """Return messages at which another task seems to begin and none was started; nothing if the settings say off."""
+    """Return messages where a new task appears to start and none was started; nothing if the setting is off."""
     if thread.engine.settings.task_boundaries == "off":
         return []
 
@@ -64,7 +64,7 @@ def boundaries(
 def _judge_boundaries(
     thread: ThreadScope, found: Sequence[Boundary], messages: Sequence[Message]
 ) -> list[Boundary]:
-    """Return the same in the judgement of a model where one has read the turn; rules speak for the others."""
+    """Return the boundaries with a model's judgement where it has read the turn; rules decide the others."""
     verdicts = thread.store.read(lambda reader: _verdicts(thread.engine, reader, thread.id))
     if not verdicts:
         return list(found)
@@ -81,7 +81,7 @@ def _judge_boundaries(
 
 
 def _verdicts(engine: EngineScope, reader: Reader, thread: str) -> dict[Ref, bool]:
-    """Return whether a task begins with the requests that open turns, for those that a model has read."""
+    """Return whether a task begins with each request that opens a turn, for turns that a model has read."""
     if not models_used(reader, ASSERTIONS):
         return {}
     from backscroll.engine.models.extraction import found_by_models  # start-up: only with a model
@@ -93,7 +93,7 @@ def _verdicts(engine: EngineScope, reader: Reader, thread: str) -> dict[Ref, boo
 
 
 def suggestion(thread: ThreadScope, tasks: Sequence[Task] | None = None) -> TaskSuggestion | None:
-    """Return what the newest request seems to mean; None if it goes on with what is at hand, or boundaries are off."""
+    """Return what the newest request appears to mean; None if it continues the current task, or the setting is off."""
     if thread.engine.settings.task_boundaries == "off":
         return None
     found = thread.reading(lambda view: _newest(thread.engine, view))
@@ -106,7 +106,7 @@ def suggestion(thread: ThreadScope, tasks: Sequence[Task] | None = None) -> Task
 
 
 class _BoundaryScorer:
-    """What was said since some event, weighed message by message."""
+    """Scores the messages since an event, one by one."""
 
     def __init__(self, since: int) -> None:
         self.since = since
@@ -114,13 +114,13 @@ class _BoundaryScorer:
         self._score, self._where = BoundaryScore(0.0), Ref("", 0)
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Weigh what was said up to a request and with it."""
+        """Score messages up to and including a request."""
         later = [message for message in messages if message.id.seq >= self.since]
         for message, signal in placed_signals(later):
             self._score, self._where = self._detector.step(signal), message
 
     def suggests(self, asked: Ref) -> TaskSuggestion | None:
-        """Return what a request seems to mean, if it was the last thing that was weighed."""
+        """Return what a request appears to mean, if it was the last message scored."""
         score = self._score
         if self._where != asked:
             return None
@@ -132,7 +132,7 @@ class _BoundaryScorer:
 
 @dataclass(frozen=True, slots=True)
 class _BoundaryState:
-    """How far a thread was weighed; `following` will be asked when the next block of events begins."""
+    """How far a thread was scored; `following` is used when the next block of events begins."""
 
     touched: int  # the last event that may have changed a message
     place: bytes  # of the newest request
@@ -143,10 +143,10 @@ class _BoundaryState:
 
 
 def _newest(engine: EngineScope, view: View) -> TaskSuggestion | None:
-    """Return what the newest request of a history seems to mean. What was weighed before is not weighed again.
+    """Return what the newest request of a history appears to mean. Messages scored before are not scored again.
 
-    Weighing begins where the block of events before the one with the request began: so it takes a bounded time, and gives the
-    same whatever was remembered.
+    Scoring starts one block of events before the one with the request, so it takes bounded time and gives the same result
+    whatever was cached.
     """
     touched = rare_of(engine, view).touched
     shelf = engine.memo.shelf("boundaries", 100)
@@ -179,7 +179,7 @@ def _newest(engine: EngineScope, view: View) -> TaskSuggestion | None:
 
 
 def _since(view: View, place: bytes | None) -> list[Message]:
-    """Return messages after a place; without one, as many of the newest as can matter, from where weighing begins."""
+    """Return messages after a place; without one, the newest messages that can matter."""
     if place is not None:
         rows: list[tuple[Entry, RevisionBody]] = []
         while True:
@@ -204,7 +204,7 @@ def _make_messages(rows: Sequence[tuple[Entry, RevisionBody]]) -> list[Message]:
 
 
 def act(thread: ThreadScope) -> TaskReport | None:
-    """Do what the newest request seems to ask for, where the settings say `act`; None if nothing was done."""
+    """Start the task that the newest request appears to begin, if the setting is `act`; None if nothing was done."""
     if thread.engine.settings.task_boundaries != "act":
         return None
     found = suggestion(thread)

@@ -1,4 +1,4 @@
-"""Comparing two tasks of a thread, or of two threads. Reads their messages; `tasks/lifecycle/comparison` does the rest."""
+"""Compare two tasks of a thread, or of two threads. Reads their messages; `tasks/lifecycle/comparison` does the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compare_tasks(thread: ThreadScope, first: str | Task, second: str | Task) -> Comparison:
-    """Return what two tasks have in common, and where they differ; `3f2a9c1e.17` names a task of another thread."""
+    """Return what two tasks share and where they differ; `3f2a9c1e.17` names a task of another thread."""
     (home, one), (abroad, other) = _resolve_task(thread, first), _resolve_task(thread, second)
     if (home.id, one.id) == (abroad.id, other.id):
         raise InvalidInput("a task cannot be compared with itself", hint="name two different tasks")

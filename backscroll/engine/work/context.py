@@ -1,8 +1,8 @@
-"""What a step of a task does to the context: messages are summed up, the summary is saved, and they leave the prompt.
+"""What a step of a task does to the context: messages are summarized, the summary is saved, and they leave the prompt.
 
-Compress → save → clear: three small functions that run inside one stroke, so that `undo` takes all of it back. What goes is cropped
-(`engine/crops/crops`): it stays in the history, handles expand it, and where a message of it changes later the summary
-is made again. Messages outside the task, system messages, pins and unanswered calls stay.
+Compress → save → clear: three small functions that run inside one stroke, so that `undo` reverts all of it. Messages are
+cropped (`engine/crops/crops`): they stay in the history, handles expand them, and the summary is remade if one of them
+changes later. Messages outside the task, system messages, pins and unanswered calls stay.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LONG = 160  # messages from which on the summary tree is asked
 
 @dataclass(frozen=True, slots=True)
 class ContextRelease:
-    """Messages that leave the prompt with a step, and what is in their place."""
+    """Messages that leave the prompt with a step, and the summary that replaces them."""
 
     cut: CropSelection
     words: str
@@ -59,18 +59,18 @@ class ContextRelease:
 
     @property
     def handle(self) -> str:
-        """The handle that expands to what goes."""
+        """The handle that expands to the removed messages."""
         seqs = [m.id.seq for m in self.cut.messages]
         return str(Handle(min(seqs), max(seqs)))
 
     @property
     def messages(self) -> int:
-        """How many go."""
+        """The number of messages removed."""
         return len(self.cut.messages)
 
 
 def own_crops(view: View, tasks: Collection[str]) -> list[CropMark]:
-    """Crops in force that steps of these tasks made; what a person cropped is not ours to lift."""
+    """Return the crops in force that steps of these tasks made; a user's own crops are not lifted."""
     out: list[CropMark] = []
     for mark in crops_of(view):
         event = view.event(mark.event.seq)
@@ -81,7 +81,7 @@ def own_crops(view: View, tasks: Collection[str]) -> list[CropMark]:
 
 @dataclass(frozen=True, slots=True)
 class PendingRelease:
-    """What of a task would leave the prompt: found while reading, summed up afterwards."""
+    """The part of a task that would leave the prompt: found while reading, summarized afterwards."""
 
     task: Task
     cut: CropSelection
@@ -92,7 +92,7 @@ class PendingRelease:
 
 
 def going(view: View, task: Task, *, middle: bool = False) -> PendingRelease | None:
-    """Return what of a task can leave the prompt: all of it, or only its middle; None if nothing can."""
+    """Return the part of a task that can leave the prompt: all of it, or only its middle; None if nothing can."""
     ours = own_crops(view, {task.id, *task.merged}) if task.id else []
     others = [m for m in crops_of(view) if m.event not in {o.event for o in ours}]
     messages = [m for m in messages_in(view, task) if not any(mark.holds(m.id) for mark in others)]
@@ -115,9 +115,9 @@ def compress(
     told: Told | None = None,
     state: TaskState | None = None,
 ) -> ContextRelease | None:
-    """Sum up what goes; None if nothing goes, or where condensing a middle would not pay.
+    """Summarize the removed part; None if there is none, or if condensing a middle would not pay.
 
-    `told` sums up; rules do where it is left out. `state` is the one in which the task will be.
+    `told` writes the summary; the default is by rules. `state` is the state the task will be in.
     """
     if found is None:
         return None
@@ -129,7 +129,7 @@ def compress(
 
 
 def _middle(units: Sequence[Unit]) -> Iterable[Unit]:
-    """Return what lies between the request with which a task began and its last turn; both stay in full."""
+    """Yield the messages between the request that opened a task and its last turn; both of these stay in full."""
     asked = [n for n, unit in enumerate(units) if is_spoken_by_user(unit.messages[0])]
     if len(asked) < 2:
         # One long turn: the request, and the last steps of it, stay.
@@ -146,7 +146,7 @@ def _sizes(thread: ThreadScope, messages: Sequence[Message]) -> dict[Ref, int]:
 def _words(
     thread: ThreadScope, found: PendingRelease, tokens: int, told: Told | None, state: TaskState | None
 ) -> tuple[str, str]:
-    """Return what is in the place of what goes: which task it was, how it is, and the summary; shorter than what goes."""
+    """Return the replacement text: the task, its state, and the summary; shorter than what it replaces."""
     count = tokenizer_for(thread.engine.settings.model).count
     said = " ".join(m.text[:_SAMPLE] for m in found.cut.messages if m.role == "user")
     head = headline(found.task, thread.legible.info.language or language_of(said), state)
@@ -159,7 +159,7 @@ def _words(
 
 
 def _summarise_stretch(thread: ThreadScope, found: PendingRelease, count: Count, room: int) -> str:
-    """Return a summary by rules; of a long stretch from the summary tree, which most of the time is made already."""
+    """Return a rule-made summary; for a long stretch from the summary tree, most of which exists already."""
     messages = found.cut.messages
     if len(messages) < _LONG or not found.complete:
         return made_summary(messages, count, room)
@@ -177,9 +177,10 @@ def _summarise_stretch(thread: ThreadScope, found: PendingRelease, count: Count,
 
 
 def clear(pen: Pen, release: ContextRelease, group: int, place: bytes | None = None) -> None:
-    """Take the messages out of prompts and put the summary in their place; refuses where they changed meanwhile.
+    """Replace the messages in prompts with the summary; raises Conflict if they changed meanwhile.
 
-    `place` is where in the history that happens, by default at its end: a fork of an earlier message does not share it.
+    `place` is the position in the history where that happens, by default its end: a fork of an earlier message does not
+    share it.
     """
     entries = [(message, pen.entry(message.id)) for message in release.cut.messages]
     if not all(e is not None and e.live and e.revision == m.revision for m, e in entries):
@@ -198,7 +199,7 @@ def clear(pen: Pen, release: ContextRelease, group: int, place: bytes | None = N
 
 
 def bring_back(pen: Pen, tasks: Collection[str], group: int) -> int:
-    """Let the messages of tasks into prompts again; return how many."""
+    """Show the messages of tasks in prompts again; return how many."""
     marks = own_crops(pen.view, tasks)
     if marks:
         pen.write(Kind.UNCROPPED, head={"of": [m.event.seq for m in marks], "group": group})
@@ -206,7 +207,7 @@ def bring_back(pen: Pen, tasks: Collection[str], group: int) -> int:
 
 
 def make_unowned(view: View, tasks: Sequence[Task], upto: bytes) -> Task:
-    """Return what is in no task up to a place, as if it were one: talk before the first task, or between two."""
+    """Return the messages up to a place that belong to no task, as a task: talk before the first one, or between two."""
     spans: list[tuple[bytes, bytes | None]] = []
     low = b""
     taken = [span for task in tasks for span in task.spans if span[0] < upto]

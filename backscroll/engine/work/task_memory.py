@@ -1,6 +1,6 @@
-"""Where tasks meet what is remembered: the summary of a task, its essentials, and what of earlier times a new one needs.
+"""Connects tasks and memories: the summary of a task, its essentials, and what a new task needs from earlier work.
 
-A thin seam: `engine/work/memory/memories` knows the memories, this module asks it in the way that the steps need.
+A thin seam: `engine/work/memory/memories` holds the memories; this module queries it for the steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ESSENTIAL = 24  # lines of essentials that represent the middle of a task
 
 
 def summary_told(thread: ThreadScope, task: Task) -> Told:
-    """Return how a whole task is summed up."""
+    """Return the function that summarizes a whole task."""
 
     def summarise_task(_messages: Sequence[Message]) -> tuple[str, str]:
         return task_summary(thread, task)[0], "rules"
@@ -39,7 +39,7 @@ def summary_told(thread: ThreadScope, task: Task) -> Told:
 
 
 def essentials_told(thread: ThreadScope) -> Told:
-    """Return how the middle of a task that goes on is summed up: what is open or binding, in its own words, with handles."""
+    """Return the function that summarizes the middle of a task that continues: what is open or binding, quoted, with handles."""
     language = thread.legible.info.language
 
     def list_essentials(messages: Sequence[Message]) -> tuple[str, str]:
@@ -50,19 +50,19 @@ def essentials_told(thread: ThreadScope) -> Told:
 
 
 def open_todos(messages: Sequence[Message]) -> list[str]:
-    """Return what some messages leave to be done, in their own words."""
+    """Return the to-dos in some messages, quoted."""
     return [essential.text for essential in essentials(messages) if essential.kind is EssentialKind.TODO]
 
 
 def relevant_to(thread: ThreadScope, text: str) -> tuple[str, ...]:
-    """Ids of the memories with which a new task begins."""
+    """Return the ids of the memories that a new task begins with."""
     found = load_relevant_history(thread, text) if text.strip() else None
     return () if found is None else tuple(memory.id for memory in found.memories)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """The plan after feedback and the questions worth asking, in words, with what they rest on."""
+    """The plan after feedback and the questions worth asking, as text, with their sources."""
 
     steps: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class PlanText:
 
 @dataclass(frozen=True, slots=True)
 class TaskReminders:
-    """What a task is reminded of: the lines, what they rest on, the memories that they tell, and among what these were chosen."""
+    """Reminders for a task: the lines, their sources, the memories they contain, and the memories they were chosen from."""
 
     lines: tuple[str, ...] = ()
     sources: tuple[Ref, ...] = ()
@@ -80,7 +80,7 @@ class TaskReminders:
 
 
 def plan_shown(thread: ThreadScope, task: Task) -> PlanText:
-    """Return what to do next about a task that was sent back; nothing for one that was not."""
+    """Return what to do next in a task that was sent back; empty for any other."""
     if not task.feedback:
         return PlanText()
     from backscroll.engine.work.memory.plans import followups_for, plan_for  # start-up: only with a model
@@ -96,7 +96,7 @@ def plan_shown(thread: ThreadScope, task: Task) -> PlanText:
 
 
 def reminders(thread: ThreadScope, task: Task, language: str) -> TaskReminders:
-    """Return what earlier times teach about a task like this, as lines, with what they rest on.
+    """Return what earlier work teaches about a task like this, as lines with their sources.
 
     What it began with, as far as that is still remembered, and what failed before. Preferences and pins are in the memory
     section anyway.

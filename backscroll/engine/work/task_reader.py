@@ -1,8 +1,8 @@
-"""Reading tasks: the steps in force of a thread, folded, with the messages that belong to each.
+"""Read tasks: the steps of a thread in force, folded, with the messages that belong to each task.
 
-A task's messages are the live ones in its stretches of the history, so deletions, insertions and moves need no bookkeeping. Of the
-past that a fork shares it sees the steps that were taken up to the message at which it forked. Steps are few; what else the fold
-needs of a long log (who changed which message) is remembered without its words.
+A task's messages are the live ones in its stretches of the history, so deletions, insertions and moves need no bookkeeping.
+A fork sees the steps taken up to the message at which it forked. Steps are few; the rest that the fold needs from a long
+log (who changed which message) is cached without its text.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _SHELF = 400  # threads whose steps are remembered, and places of tasks
 
 @dataclass(frozen=True, slots=True)
 class _TaskEvents:
-    """What was read of a thread's rare events up to one of them; words are not kept."""
+    """The rare events of a thread read so far, without their texts."""
 
     seen: int = 0
     events: tuple[Event, ...] = ()
 
     @property
     def last(self) -> int:
-        """The number of the last one."""
+        """The number of the last event read."""
         return self.events[-1].seq if self.events else 0
 
 
 def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[Task]:
-    """Return the tasks of a thread as a view sees them, oldest first, with their first and last message."""
+    """Return the tasks of a thread as of a view, oldest first, with their first and last message."""
     if memo is None:
         return [_place_task(view, task) for task in _fold_tasks(view, memo)]
     # What is not being worked on can only be moved or changed by rare events: it is read once between two.
@@ -72,7 +72,7 @@ def _fold_tasks(view: View, memo: MutableMapping[Any, Any] | None) -> list[Task]
 
 
 def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
-    """Return the rare events in order; of steps with their words, of others without."""
+    """Return the rare events in order: steps with their texts, others without."""
     known = _read_rare_events(view, memo)
     out: list[Event] = []
     for event in known.events:
@@ -86,7 +86,7 @@ def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
 
 
 def _read_rare_events(view: View, memo: MutableMapping[Any, Any] | None) -> _TaskEvents:
-    """Return the rare events without their words; what was read before is not read again."""
+    """Return the rare events without their texts; those read before are not read again."""
     key = view.state.id
     known = cast("_TaskEvents | None", None if memo is None else memo.get(key))
     if known is None or known.seen > view.as_of:
@@ -101,9 +101,9 @@ def _read_rare_events(view: View, memo: MutableMapping[Any, Any] | None) -> _Tas
 
 
 def _place_task(view: View, task: Task, known: Ref | None = None) -> Task:
-    """Return a task with the messages that it now begins and ends with; without a title it is named after the first.
+    """Return a task with its current first and last message; an untitled task is named after the first.
 
-    `known`: the first message, where that cannot have changed.
+    `known`: the first message, if it cannot have changed.
     """
     if known is not None and task.current and task.title:
         return task
@@ -118,7 +118,7 @@ def _place_task(view: View, task: Task, known: Ref | None = None) -> Task:
 
 
 def _title(view: View, task: Task) -> tuple[str, Ref | None]:
-    """Return what the user first asked for, cut short, and the revision that says so."""
+    """Return the user's first request, shortened, and the revision that contains it."""
     for message in _rows(view, task, size=_FEW):
         if message.role == "user" and message.text.strip():
             line = next(line for line in message.text.splitlines() if line.strip())
@@ -128,12 +128,12 @@ def _title(view: View, task: Task) -> tuple[str, Ref | None]:
 
 
 def messages_in(view: View, task: Task) -> list[Message]:
-    """Return the live messages of a task in order, hidden ones left out."""
+    """Return the live messages of a task in order, without hidden ones."""
     return list(_rows(view, task))
 
 
 def _rows(view: View, task: Task, *, newest_first: bool = False, size: int = _PAGE) -> Iterator[Message]:
-    """Yield the messages of a task; `size` is how many are read at first."""
+    """Yield the messages of a task; `size` is the size of the first page."""
     spans = sorted(task.spans, key=lambda span: span[0], reverse=newest_first)
     for low, high in spans:
         yield from _stretch(view, low, high, size, newest_first=newest_first)
@@ -160,7 +160,7 @@ def _stretch(
 
 
 def newest_place(view: View) -> bytes:
-    """Return the position of the newest message, gone ones included; empty before the first."""
+    """Return the position of the newest message, deleted ones included; empty before the first."""
     rows = view.page(1, newest_first=True, gone=True)
     return rows[0][0].position if rows else b""
 
@@ -178,7 +178,7 @@ def place_before(view: View, message: Ref) -> bytes:
 
 
 def find_task(tasks: Sequence[Task], name: str) -> Task:
-    """Return a task by its id, or by that of one that was merged into it."""
+    """Return a task by its id, or by the id of one that was merged into it."""
     wanted = name.strip().removeprefix("#")
     for task in tasks:
         if wanted in (task.id, *task.merged, task.event.short, str(task.event)):
@@ -191,7 +191,7 @@ def find_task(tasks: Sequence[Task], name: str) -> Task:
 
 
 def all_tasks(thread: ThreadScope) -> list[Task]:
-    """Return the tasks of a thread now, oldest first."""
+    """Return the current tasks of a thread, oldest first."""
     memo = thread.engine.memo.shelf("tasks", _SHELF)
     return thread.reading(lambda view: tasks_of(view, memo))
 

@@ -1,7 +1,7 @@
-"""Putting right what is known about tasks: their titles and links, where one was two, where two were one.
+"""Correct what is recorded about tasks: rename and link them, split one into two, merge two into one.
 
-Nothing here ends a task. A wrong guess about where one ended loses nothing: merging brings the messages of both back into prompts,
-splitting parts them at a message. Each is one stroke.
+Nothing here ends a task. A wrong boundary loses nothing: merging shows the messages of both in prompts again, splitting
+divides them at a message. Each is one stroke.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @in_valid_text
 def title_task(thread: ThreadScope, title: str, *, task: str | Task | None = None) -> TaskReport:
-    """Give a task another title; an empty one lets it be named after its first message again."""
+    """Rename a task; with an empty title it is named after its first message again."""
     words = checked_title(title)
     found = task_named(thread, all_tasks(thread), task)
 
@@ -47,7 +47,7 @@ def title_task(thread: ThreadScope, title: str, *, task: str | Task | None = Non
 def link_tasks(
     thread: ThreadScope, first: str | Task, second: str | Task, how: str = "related"
 ) -> TaskReport:
-    """Note that two tasks belong together."""
+    """Link two tasks."""
     tasks = all_tasks(thread)
     one, other = task_named(thread, tasks, first), task_named(thread, tasks, second)
     if one.id == other.id:
@@ -64,7 +64,7 @@ def link_tasks(
 
 @in_valid_text
 def split_task(thread: ThreadScope, message: Ref, title: str = "", *, manual: bool = True) -> TaskReport:
-    """From a message on, it was another task. What was cleared of the old one comes back; nothing else changes."""
+    """Split a task at a message. Cleared messages of the old task return to prompts; nothing else changes."""
     words = checked_title(title)
     tasks = all_tasks(thread)
     position = thread.message(message).position
@@ -108,7 +108,7 @@ def split_task(thread: ThreadScope, message: Ref, title: str = "", *, manual: bo
 def merge_tasks(
     thread: ThreadScope, first: str | Task, second: str | Task, *, manual: bool = True
 ) -> TaskReport:
-    """Two tasks were one after all: one task, all of its messages back in prompts, nothing lost."""
+    """Merge two tasks into one, with all messages back in prompts; nothing is lost."""
     tasks = all_tasks(thread)
     one, other = task_named(thread, tasks, first), task_named(thread, tasks, second)
     if one.id == other.id:

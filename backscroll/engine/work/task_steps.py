@@ -1,7 +1,7 @@
-"""Starting a task, going on with one, noting one for later: each one stroke, with what it does to the context.
+"""Start a task, resume one, or add one for later: each is one stroke, including its effect on the context.
 
-Every function plans while reading (sums up what goes), then writes all of its events in one group, so that `undo` takes the whole
-step back. A step that was planned against a state that the user changed meanwhile is refused, never half done.
+Every function plans while reading (summarizes what leaves prompts), then writes all of its events in one group, so that
+`undo` reverts the whole step. A step that was planned against a state that changed meanwhile is rejected as a whole.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @in_valid_text
 def plan_task(thread: ThreadScope, title: str) -> TaskReport:
-    """Note a task for later; nothing else happens."""
+    """Add a task for later; nothing else changes."""
     words = checked_title(title)
     if not words:
         raise InvalidInput("a task for later needs a title", hint="say in a few words what is to be done")
@@ -76,10 +76,10 @@ def start_task(
     again: bool = False,
     manual: bool = True,
 ) -> TaskReport:
-    """Start a task: what came before is summed up, saved, cleared from prompts, and the new one begins with what matters.
+    """Start a task: what came before is summarized, saved and cleared from prompts; the new task begins with what matters.
 
-    `at` is the message with which it begins (by default the next one); `task` names one that was noted for later. With `keep`
-    nothing leaves the prompt. One that was cancelled under the same title is started `again` only on purpose.
+    `at` is the message it begins with (by default the next one); `task` names one that was added for later. With `keep`
+    nothing leaves prompts. A title that was cancelled before requires `again`.
     """
     words = checked_title(title)
     tasks = all_tasks(thread)
@@ -131,7 +131,7 @@ def start_task(
 def resume_task(
     thread: ThreadScope, task: str | Task, *, keep: bool = False, manual: bool = True
 ) -> TaskReport:
-    """Work on a task goes on: its own messages come back into prompts, what was worked on meanwhile leaves them."""
+    """Resume a task: its messages return to prompts, those of the task worked on meanwhile leave them."""
     tasks = all_tasks(thread)
     found = task_named(thread, tasks, task)
     checked_step(found, TaskAct.RESUME)
@@ -163,7 +163,7 @@ def resume_task(
 
 
 def _find_noted(tasks: Sequence[Task], task: str | Task | None, title: str) -> Task | None:
-    """Return the task that was noted for later and now begins; by name, or by the same title."""
+    """Return the planned task that now begins: by name, or by the same title."""
     if task is not None:
         found = find_task(tasks, task.id if isinstance(task, Task) else task)
         checked_step(found, TaskAct.START)
@@ -173,7 +173,7 @@ def _find_noted(tasks: Sequence[Task], task: str | Task | None, title: str) -> T
 
 
 def _find_cancelled(tasks: Sequence[Task], title: str, *, again: bool) -> Task | None:
-    """One much like it that was cancelled: it must not be restarted unknowingly."""
+    """Return a similar task that was cancelled: it must not be restarted by accident."""
     gone = [t for t in tasks if t.state is TaskState.CANCELLED]
     same = [t for t in gone if title and same_title(t.title, title)]
     if same and not again:
@@ -190,7 +190,7 @@ def _find_cancelled(tasks: Sequence[Task], title: str, *, again: bool) -> Task |
 def _outgoing(
     view: View, tasks: Sequence[Task], after: bytes, *, outside: bool = True
 ) -> list[PendingRelease]:
-    """Return what leaves the prompt when something else begins: every task that is still in it, and talk outside of tasks."""
+    """Return what leaves prompts when something else begins: every task still in them, and messages outside of tasks."""
     out: list[PendingRelease] = []
     for task in (*tasks, *([make_unowned(view, tasks, after)] if outside else [])):
         spans = tuple(

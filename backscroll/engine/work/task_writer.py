@@ -1,7 +1,7 @@
-"""Writing the steps of tasks: what each event says, and the checks before it is written.
+"""Write the steps of tasks: what each event contains, and the checks before it is written.
 
-Every step names its place in the history and who decided; texts about messages name the messages that they rest on, so that they
-can be withheld when one changes.
+Every step records its place in the history and who decided; texts about messages name their sources, so that they can be
+withheld when one changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from backscroll.engine.core.lineage import View
 from backscroll.engine.core.pen import Pen
-from backscroll.engine.work.context import ContextRelease
 from backscroll.engine.work.task_reader import find_task, messages_in, newest_place, tasks_of
 from backscroll.errors import Conflict, InvalidInput
 from backscroll.tasks.lifecycle.steps import current_of
@@ -22,6 +21,7 @@ from backscroll.vocab.task import Task, TaskAct, TaskState
 
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
+    from backscroll.engine.work.context import ContextRelease
 
 TITLE_LENGTH = 200
 _LISTED = 64  # messages that a result names one by one; more are named by their runs alone
@@ -29,7 +29,7 @@ _LISTED = 64  # messages that a result names one by one; more are named by their
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What a step did, for people and programs."""
+    """What a step did, as shown to users and programs."""
 
     act: TaskAct
     task: Task
@@ -41,7 +41,7 @@ class TaskReport:
 
 
 def checked_title(title: str) -> str:
-    """Return a title on one line."""
+    """Return a title as one line."""
     if not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not always type-checked
         raise InvalidInput("the title of a task must be text")
     words = " ".join(title.split())
@@ -54,14 +54,14 @@ def checked_title(title: str) -> str:
 
 
 def checked_words(text: str, what: str) -> str:
-    """Return words that must not be empty."""
+    """Return a text that must not be empty."""
     if not isinstance(text, str) or not text.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"the {what} is empty", hint="say it in words")
     return text.strip()
 
 
 def task_named(thread: ThreadScope, tasks: Sequence[Task], name: str | Task | None) -> Task:
-    """Return the task that a step is about: by its id, or the one that is being worked on."""
+    """Return the task that a step is about: by its id, or the current one."""
     if name is not None:
         return find_task(tasks, name.id if isinstance(name, Task) else name)
     found = current_of(tasks)
@@ -75,14 +75,14 @@ def task_named(thread: ThreadScope, tasks: Sequence[Task], name: str | Task | No
 
 
 def write_resume(pen: Pen, task: Task, group: int, *, manual: bool) -> None:
-    """Work on a task goes on from here."""
+    """Record that work on a task resumes here."""
     place = newest_place(pen.view).hex()
     head: dict[str, Json] = {"act": TaskAct.RESUME.value, "task": task.id, "after": place, "sources": []}
     write_step(pen, {**head, "as": deciding_as(manual), "group": group})
 
 
 def deciding_as(manual: bool) -> str:
-    """Who decides: a person, or a program."""
+    """Return who decides: a person, or a program."""
     return "person" if manual else "program"
 
 
@@ -93,12 +93,12 @@ def write_step(pen: Pen, head: dict[str, Json], body: Json = None) -> Event:
 
 
 def flush(pen: Pen, task: Task, group: int) -> None:
-    """The last turns of what ended are not going to change much: they may be analysed."""
+    """Mark the last turns of an ended task as due for analysis: they are unlikely to change."""
     pen.write(Kind.FLUSHED, head={"task": task.id, "group": group})
 
 
 def still_so(pen: Pen, tasks: Sequence[Task]) -> None:
-    """Refuse to go on if another step was taken since this one was planned."""
+    """Raise Conflict if another step was taken since this one was planned."""
 
     def standing(found: Sequence[Task]) -> list[Any]:
         return [(t.id, t.state, t.spans, len(t.attempts), t.merged) for t in found]
@@ -111,7 +111,7 @@ def still_so(pen: Pen, tasks: Sequence[Task]) -> None:
 
 
 def resting_on(view: View, task: Task) -> dict[str, Json]:
-    """Return the messages that a result speaks of: all of its task so far, by runs of numbers."""
+    """Return the messages that a result is about: all of its task so far, as runs of numbers."""
     seqs = sorted(m.id.seq for m in messages_in(view, task))
     runs: list[list[int]] = []
     for seq in seqs:

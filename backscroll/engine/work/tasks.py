@@ -1,8 +1,8 @@
 """Tasks of a thread, as users hold them: `thread.tasks`.
 
-A task is started, attempted, and ends with a verdict; each step does the right thing to the context and can be taken back with
-`undo`. This facade owns nothing: steps are in `engine/work/task_steps`, `engine/work/verdict` and `engine/work/task_shape`,
-which give a full account (`Step`) where these methods give the task alone.
+A task is started, attempted, and ends with a verdict; each step updates the context and can be reverted with `undo`. This
+facade owns nothing: the steps are in `engine/work/task_steps`, `engine/work/verdict` and `engine/work/task_shape`, which
+return a full report where these methods return the task alone.
 """
 
 from __future__ import annotations
@@ -11,15 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from backscroll.deprecation import warn_renamed
-from backscroll.derive.essence.reader import essentials
 from backscroll.engine.core.signatures import doors
-from backscroll.engine.work import boundaries as tasking_boundaries
-from backscroll.engine.work import comparison as tasking_compare
-from backscroll.engine.work import task_shape as tasking_shape
-from backscroll.engine.work import task_steps as tasking_steps
-from backscroll.engine.work import verdict as tasking_verdict
-from backscroll.engine.work.memory.memories import load_relevant_history, task_summary
-from backscroll.engine.work.memory.plans import followups_for, plan_for
 from backscroll.engine.work.task_reader import all_tasks, find_task, task_messages
 from backscroll.engine.work.task_writer import task_named
 from backscroll.errors import InvalidInput
@@ -32,6 +24,7 @@ if TYPE_CHECKING:
     from backscroll.derive.essence.essentials import Essential
     from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.engine.work.memory.memories import RelevantHistory
+    from backscroll.engine.work.verdict import Ask
     from backscroll.tasks.boundary.detector import Boundary
     from backscroll.tasks.lifecycle.comparison import Comparison
     from backscroll.tasks.lifecycle.followup import FollowUp
@@ -41,7 +34,7 @@ if TYPE_CHECKING:
 
 @doors
 class Tasks:
-    """The tasks of one thread. Keeps nothing of its own: two of them always agree."""
+    """The tasks of one thread. Keeps no state of its own, so two handles always agree."""
 
     def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
@@ -49,7 +42,7 @@ class Tasks:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def list(self, state: str | TaskState | None = None, *, text: str = "") -> Sequence[Task]:
-        """Return the tasks, oldest first; of one state, or with some words in their titles."""
+        """Return the tasks, oldest first; filter by state, or by words in the title."""
         wanted = None if state is None else _checked_state(state)
         words = text.casefold()
         return [
@@ -59,23 +52,26 @@ class Tasks:
         ]
 
     def get(self, task: str) -> Task:
-        """One task by its id; a task that was merged away is found in the one that took it up."""
+        """Return a task by id; the id of a merged task returns the one it was merged into."""
         return find_task(all_tasks(self.thread), task)
 
     def current(self) -> Task | None:
-        """Return the task that is being worked on."""
+        """Return the task that is being worked on; None if there is none."""
         return current_of(all_tasks(self.thread))
 
     def messages(self, task: str | Task) -> Sequence[Message]:
-        """Return the live messages of a task, in order, wherever prompts show them or not."""
+        """Return the live messages of a task in order, whether or not prompts show them."""
         found = task if isinstance(task, Task) else self.get(task)
         return task_messages(self.thread, found)
 
     # -- steps -----------------------------------------------------------------------------------------------
 
     def plan_for_later(self, title: str) -> Task:
-        """Note a task; it is not started."""
-        return tasking_steps.plan_task(self.thread, title).task
+        """Add a task for later without starting it."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_steps
+
+        return task_steps.plan_task(self.thread, title).task
 
     def start(
         self,
@@ -88,13 +84,16 @@ class Tasks:
         again: bool = False,
         manual: bool = True,
     ) -> Task:
-        """Start a task with the next message (or `at` one): what came before is summed up and leaves the prompt.
+        """Start a task with the next message (or with `at`): what came before is summarized and leaves prompts.
 
-        `keep` leaves it in; `relevant` loads what is remembered about such tasks; `task` is one that was noted for later. A title
-        that was cancelled before is refused unless `again` is said.
+        `keep` leaves it in prompts; `relevant` loads memories of similar tasks; `task` names one that was added for later.
+        A title that was cancelled before requires `again`.
         """
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_steps
+
         begin = None if at is None else parse_ref(at)
-        return tasking_steps.start_task(
+        return task_steps.start_task(
             self.thread,
             title,
             task=task,
@@ -106,13 +105,19 @@ class Tasks:
         ).task
 
     def attempt(self, result: str, *, as_actor: str | None = None, task: str | Task | None = None) -> Attempt:
-        """Put a result before the person; the verdict comes with `complete` or `incomplete`."""
-        thread = self.thread if as_actor is None else self.thread.as_actor(as_actor)
-        return tasking_verdict.attempt_task(thread, result, task=task).task.attempts[-1]
+        """Submit a result for review; accept it with `complete` or send it back with `incomplete`."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
 
-    def put_before(self, result: str, ask: tasking_verdict.Ask, *, task: str | Task | None = None) -> Task:
-        """Return the same, and ask at once: True completes the task, words send it back with that feedback."""
-        return tasking_verdict.put_before(self.thread, result, ask, task=task).task
+        thread = self.thread if as_actor is None else self.thread.as_actor(as_actor)
+        return verdict.attempt_task(thread, result, task=task).task.attempts[-1]
+
+    def put_before(self, result: str, ask: Ask, *, task: str | Task | None = None) -> Task:
+        """Submit a result and ask at once: True completes the task, a text sends it back with that feedback."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.put_before(self.thread, result, ask, task=task).task
 
     def complete(
         self,
@@ -122,8 +127,11 @@ class Tasks:
         note: str = "",
         keep: bool = False,
     ) -> Task:
-        """Accept the result. `manual`: a person decided; `keep` leaves its messages in prompts until the next start."""
-        return tasking_verdict.complete_task(self.thread, task, manual=manual, note=note, keep=keep).task
+        """Accept the result. `manual`: a person decided; `keep` leaves its messages in prompts until the next task starts."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.complete_task(self.thread, task, manual=manual, note=note, keep=keep).task
 
     def incomplete(
         self,
@@ -134,11 +142,14 @@ class Tasks:
         manual: bool = True,
         say: bool | None = None,
     ) -> Task:
-        """Send the result back with feedback, pictures included; essentials stay, the middle is condensed.
+        """Send the result back with feedback and images; the essentials stay in prompts, the middle is condensed.
 
-        `say` puts the feedback into the history as the user's message too; by default where pictures came with it.
+        `say` also adds the feedback to the history as the user's message; the default is to do so if there are images.
         """
-        return tasking_verdict.refuse_task(
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.refuse_task(
             self.thread, feedback, images=images, task=task, manual=manual, say=say
         ).task
 
@@ -150,12 +161,18 @@ class Tasks:
         manual: bool = True,
         keep: bool = False,
     ) -> Task:
-        """Give a task up; it stays known as cancelled."""
-        return tasking_verdict.cancel_task(self.thread, task, reason=reason, manual=manual, keep=keep).task
+        """Cancel a task; it stays listed as cancelled."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import verdict
+
+        return verdict.cancel_task(self.thread, task, reason=reason, manual=manual, keep=keep).task
 
     def resume(self, task: str | Task, *, keep: bool = False, manual: bool = True) -> Task:
-        """Go on with a task: after feedback, or after another one."""
-        return tasking_steps.resume_task(self.thread, task, keep=keep, manual=manual).task
+        """Resume a task: after feedback, or after another task."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_steps
+
+        return task_steps.resume_task(self.thread, task, keep=keep, manual=manual).task
 
     # -- putting right ---------------------------------------------------------------------------------------
 
@@ -165,45 +182,72 @@ class Tasks:
         return self.rename(title, task)
 
     def rename(self, title: str, task: str | Task | None = None) -> Task:
-        """Give a task another title."""
-        return tasking_shape.title_task(self.thread, title, task=task).task
+        """Rename a task."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.title_task(self.thread, title, task=task).task
 
     def link(self, first: str | Task, second: str | Task, how: str = "related") -> Task:
-        """Note that two tasks belong together: follows, part of, related, split from."""
-        return tasking_shape.link_tasks(self.thread, first, second, how).task
+        """Link two tasks: follows, part of, related, split from."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.link_tasks(self.thread, first, second, how).task
 
     def split(self, message: Ref | str, title: str = "") -> Task:
-        """From a message on, it was another task; return that one."""
-        return tasking_shape.split_task(self.thread, parse_ref(message), title).task
+        """Split a task at a message; return the new task, which begins there."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.split_task(self.thread, parse_ref(message), title).task
 
     def merge(self, first: str | Task, second: str | Task) -> Task:
-        """Two tasks were one after all."""
-        return tasking_shape.merge_tasks(self.thread, first, second).task
+        """Merge two tasks into one."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import task_shape
+
+        return task_shape.merge_tasks(self.thread, first, second).task
 
     # -- what is known about a task --------------------------------------------------------------------------
 
     def summary(self, task: str | Task | None = None) -> str:
-        """Return what stands in for a task: its summary."""
+        """Return the summary of a task."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.memories import task_summary
+
         return task_summary(self.thread, self._one(task))[0]
 
     def essentials(self, task: str | Task | None = None) -> Sequence[Essential]:
-        """Return what of a task is open or binding and survives every compression, in its own words."""
+        """Return what is open or binding in a task, quoted; it survives every compression."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.derive.essence.reader import essentials
+
         return essentials(task_messages(self.thread, self._one(task)))
 
     def plan(self, task: str | Task | None = None, *, ask: bool = False) -> Plan:
-        """Return what to do next, with what each step rests on; with `ask` a model is asked where one is configured."""
+        """Return what to do next, with the evidence for each step; with `ask`, the configured model is asked."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.plans import plan_for
+
         return plan_for(self.thread, self._one(task), ask=ask)
 
     def questions(self, task: str | Task | None = None, *, ask: bool = False) -> Sequence[FollowUp]:
-        """Return what is worth asking first, three questions at most."""
+        """Return the questions most worth asking the user, three at most."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.plans import followups_for
+
         return followups_for(self.thread, self._one(task), ask=ask)
 
     def relevant_history(self, task: str | Task, budget_tokens: int = 1_500) -> RelevantHistory:
-        """Return what of earlier work matters for a task, or for a text."""
+        """Return what earlier work contributes to a task or a text, within a token budget."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work.memory.memories import load_relevant_history
+
         return load_relevant_history(self.thread, task, budget_tokens)
 
     def tiers(self) -> dict[str, Tier]:
-        """Return how near each task is: short (at hand), middle (lately, as summaries), long (as memories)."""
+        """Return the tier of each task: short (current), middle (recent, as summaries), long (as memories)."""
         return tiers(all_tasks(self.thread))
 
     def _one(self, task: str | Task | None) -> Task:
@@ -212,16 +256,25 @@ class Tasks:
     # -- looking closer --------------------------------------------------------------------------------------
 
     def compare(self, first: str | Task, second: str | Task) -> Comparison:
-        """Return what two tasks have in common, and where they differ."""
-        return tasking_compare.compare_tasks(self.thread, first, second)
+        """Compare two tasks: what they share, and where they differ."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import comparison
+
+        return comparison.compare_tasks(self.thread, first, second)
 
     def boundaries(self, *, threshold: float | None = None, last: int | None = None) -> Sequence[Boundary]:
-        """Return messages at which another task seems to begin and none was started, oldest first, with reasons."""
-        return tasking_boundaries.boundaries(self.thread, threshold=threshold, last=last)
+        """Return messages where a new task appears to start and none was started, oldest first, with reasons."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import boundaries
+
+        return boundaries.boundaries(self.thread, threshold=threshold, last=last)
 
     def act_on_boundary(self) -> Task | None:
-        """Start a task by itself where the newest message seems to begin one, if the settings say so (`act`)."""
-        step = tasking_boundaries.act(self.thread)
+        """Start a task if the newest message appears to begin one and the settings allow it (`act`)."""
+        # start-up: the chat shows the current task, and takes no step
+        from backscroll.engine.work import boundaries
+
+        step = boundaries.act(self.thread)
         return None if step is None else step.task
 
 

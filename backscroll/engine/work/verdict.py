@@ -1,8 +1,8 @@
-"""The verdict: a result is shown to the user, who accepts it, sends it back, or gives the task up.
+"""The verdict: the user accepts a result, sends it back, or cancels the task.
 
-Each is one stroke. Completed: the context is released, what is worth keeping is remembered from then on (memories are derived).
-Sent back: the request, the last turn and the feedback stay in full, the middle is condensed to what is essential. Cancelled: kept
-as such, and cleared.
+Each is one stroke. Completed: the context is released, and memories are derived from the task. Sent back: the request, the
+last turn and the feedback stay in full, the middle is condensed to its essentials. Cancelled: listed as cancelled, and
+cleared from prompts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Ask = Callable[[Task], bool | str]
 def attempt_task(
     thread: ThreadScope, result: str, *, task: str | Task | None = None, manual: bool = False
 ) -> TaskReport:
-    """Put a result before the person; the task waits for the verdict. After feedback, work went on by that."""
+    """Submit a result for review; the task waits for the verdict. After feedback, this resumes the task."""
     words = checked_words(result, "result")
     tasks = all_tasks(thread)
     found = task_named(thread, tasks, task)
@@ -82,7 +82,7 @@ def complete_task(
     note: str = "",
     keep: bool = False,
 ) -> TaskReport:
-    """Accept the result: remember what is worth keeping and release the context (with `keep`: later)."""
+    """Accept the result: derive memories and release the context (with `keep`: later)."""
     return _end(thread, task, TaskAct.COMPLETE, {"note": note.strip()}, manual=manual, keep=keep)
 
 
@@ -95,7 +95,7 @@ def cancel_task(
     manual: bool = True,
     keep: bool = False,
 ) -> TaskReport:
-    """Cancel the task; it stays listed as cancelled and leaves the prompt."""
+    """Cancel the task; it stays listed as cancelled and leaves prompts."""
     return _end(thread, task, TaskAct.CANCEL, {"reason": reason.strip()}, manual=manual, keep=keep)
 
 
@@ -142,8 +142,8 @@ def refuse_task(
 ) -> TaskReport:
     """Send the result back: keep the essentials, condense the middle of the task, keep the feedback in full.
 
-    With `say` the feedback is also put into the history as the user's message; by default where pictures came with it, which a
-    model could not see otherwise.
+    With `say` the feedback is also added to the history as the user's message; the default is to do so if there are images,
+    which a model could not see otherwise.
     """
     words = feedback.strip() if images and isinstance(feedback, str) else checked_words(feedback, "feedback")  # pyright: ignore[reportUnnecessaryIsInstance]
     pictures = [_checked_image(image) for image in images]
@@ -189,7 +189,7 @@ def refuse_task(
 
 
 def _say(pen: Pen, words: str, pictures: Sequence[bytes], group: int) -> None:
-    """Put the feedback into the history, as part of the step: undo takes it out again."""
+    """Add the feedback to the history as part of the step, so that undo removes it again."""
     parts: list[Part] = [Text(words)] if words else []
     parts += [Media(media_type(data=data), data=data) for data in pictures]
     newest = pen.view.page(1, newest_first=True, gone=True)
@@ -204,7 +204,7 @@ def _checked_image(data: Any) -> bytes:
 
 
 def put_before(thread: ThreadScope, result: str, ask: Ask, *, task: str | Task | None = None) -> TaskReport:
-    """Attempt completion: the result is shown, and the answer decides. True accepts; words (or False) send it back."""
+    """Submit a result and ask at once: True accepts it; a text (or False) sends it back."""
     attempted = attempt_task(thread, result, task=task)
     answer = ask(attempted.task)
     if answer is True:

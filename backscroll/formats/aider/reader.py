@@ -1,12 +1,12 @@
-"""aider's chat history (`.aider.chat.history.md`): Markdown in which every line says by its beginning who speaks.
+"""aider's chat history (`.aider.chat.history.md`): Markdown in which the start of each line marks the speaker.
 
 `# aider chat started at ...` starts a session, which is one conversation here. `#### ` lines are the user's, `> ` lines the
-program's, everything else the model's. aider ends the first two kinds with two spaces, so a heading or a quotation in the
+program's, everything else is the model's. aider ends the first two kinds with two spaces, so a heading or a quotation in the
 model's own words is recognised by having none (unless an editor stripped them everywhere). The program's lines are not part
-of the conversation: they are kept as asides to the letter, and the edits and commits they report become code changes.
+of the conversation: they are kept verbatim as asides, and the edits and commits they report become code changes.
 
-Owns: cutting a file into sessions and sessions into speakers such that the pieces put together again are the file, byte for
-byte. The way out: `aider/writer`.
+Owns: splitting a file into sessions and speakers such that joining the pieces gives the file back byte for byte. Writing:
+`aider/writer`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Speaker: TypeAlias = Literal["user", "program", "model"]
 
 
 def sniff(source: Source) -> float:
-    """Return how surely this is a chat history of aider."""
+    """Return the confidence that this is an aider chat history."""
     if source.is_folder:
         return 0.0
     lines = source.head().split("\n")
@@ -69,7 +69,7 @@ class _SpeakerLines:
 
 @dataclass(slots=True)
 class _AiderSession:
-    """The lines of one session on their way to a thread."""
+    """The lines of one session, before conversion to a thread."""
 
     opening: str  # the header line with the blank line before it; empty where the file begins without one
     stamp: str
@@ -167,7 +167,7 @@ def _parse_start(stamp: str) -> str | None:
 
 
 def _title(items: Iterable[Item]) -> str:
-    """Return the first thing the user asked for; a command only where there was nothing else."""
+    """Return the user's first request; a command only if there is nothing else."""
     asks = [item.content.text for item in items if isinstance(item, ForeignMessage) and item.role == "user"]
     return short_title(
         next((ask for ask in asks if not ask.startswith(("/", "<blank>"))), asks[0] if asks else "")
@@ -228,13 +228,13 @@ def _items(session: _AiderSession, *, strict: bool) -> tuple[list[Item], str]:
 
 
 def _ending_blank(raw: str) -> int:
-    """Return how long the blank line at the end is."""
+    """Return the length of the trailing blank line."""
     found = re.search(r"(?<=\n)[ \t]*\r?\n\Z", raw)
     return len(found[0]) if found else 0
 
 
 def _message(role: Literal["user", "assistant"], lead: str, raw: str, line: int) -> ForeignMessage:
-    """Return a message; its lines are kept where aider would not write the words in exactly this way."""
+    """Return a message; its raw lines are kept if aider would not write the text in exactly this way."""
     text = extract_user_text(raw) if role == "user" else extract_reply_text(raw)
     usual = asking(text) if role == "user" else answering(text)
     kept = {} if lead + raw == usual else {KEY: {"raw": lead + raw}}

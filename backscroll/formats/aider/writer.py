@@ -1,8 +1,8 @@
-"""aider's chat history, written: text escaped in both directions, and whole conversations.
+"""Write aider's chat history: escaping in both directions, and whole conversations.
 
 Owns: the exact text of a user's message and of a reply (`extract_user_text`, `extract_reply_text` undo them), which of the
-program's lines report an edit or a commit, and saying conversations from elsewhere: tool calls, results, thinking and system
-text become lines of the program, because the format has no other speaker.
+program's lines report an edit or a commit, and writing conversations from other tools: tool calls, results, thinking and
+system text become lines of the program, because the format has no other speaker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.vocab.foreign import Aside, ForeignCodeChange, ForeignMessage, F
 from backscroll.vocab.part import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 KEY = "aider"
-OUTPUT = "aider-output"  # lines of the program, kept to the letter
+OUTPUT = "aider-output"  # lines of the program, kept verbatim
 SESSION = "aider-session"  # the line that starts a session, with the blank line before it
 APPLIED = "Applied edit"
 
@@ -68,7 +68,7 @@ def changes_in(raw: str) -> Iterator[ForeignCodeChange]:
 
 
 def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
-    """Return the history of one session. `blobs` are not asked for: Markdown history has no bytes in it."""
+    """Return the history of one session. `blobs` is unused: a Markdown history contains no bytes."""
     del blobs
     problems: list[Problem] = []
     return FormatOutput(

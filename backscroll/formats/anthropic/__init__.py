@@ -1,1 +1,1 @@
-"""Anthropic messages: files of them, single messages and blocks, both ways."""
+"""Anthropic messages: convert files, single messages and blocks in both directions."""

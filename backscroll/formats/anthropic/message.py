@@ -1,9 +1,9 @@
-"""Anthropic messages as ours and back, to the same JSON value.
+"""Convert Anthropic messages to ours and back to the same JSON value.
 
 Owns: the plain functions that programs use. One wire message may be several of ours: each `tool_result` of a user message is
-a message with the role `tool`, the words beside them a user message; `metadata["anthropic"]["joins"]` says that they belong
-to the one before, and `messages_to_anthropic` joins them again. The other keys of that metadata: `content` (how it stood),
-`fields` (keys that we do not know), `place: system` (the top-level system prompt). Refuses: judging validity.
+a message with the role `tool`, the text beside them a user message; `metadata["anthropic"]["joins"]` says that they belong
+to the one before, and `messages_to_anthropic` joins them again. The other keys of that metadata: `content` (its original
+form), `fields` (unknown keys), `place: system` (the top-level system prompt). Does not judge validity.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system":
 
 
 class RoleMessage(Protocol):
-    """What is written: our messages, foreign ones, anything with a role and a content."""
+    """A message to write: ours, foreign, or any object with a role and a content."""
 
     @property
     def role(self) -> Role:
-        """Who spoke."""
+        """The role of the sender."""
         ...
 
     @property
     def content(self) -> Content:
-        """What was said."""
+        """The content of the message."""
         ...
 
 
 class AnthropicPrompt(NamedTuple):
-    """The two parts of a request that hold words; `system` is None where there is none."""
+    """The two parts of a request that contain text; `system` is None where there is none."""
 
     system: Json
     messages: list[dict[str, Json]]
@@ -97,7 +97,7 @@ class _RoleContent(NamedTuple):
 
 
 def pieces(role: Role, content: Json) -> list[tuple[Role, tuple[Part, ...]]]:
-    """Return the parts of a wire content by who really spoke: in a user message every `tool_result` is a tool's."""
+    """Return the parts of a wire content grouped by actual sender: in a user message every `tool_result` is a tool's."""
     blocks = as_array(content)
     if blocks is None or role != "user" or not any(_is_result(block) for block in blocks):
         return [(role, parts_from(content))]
@@ -123,7 +123,7 @@ def _is_result(block: Json) -> bool:
 def messages_to_anthropic(
     messages: Iterable[RoleMessage], blobs: Blobs, note: Note = quiet
 ) -> AnthropicPrompt:
-    """Return system prompt and wire messages: what belongs together is joined again, results of one step are adjacent."""
+    """Return the system prompt and wire messages: split messages are joined again, results of one step are adjacent."""
     joiner = Joiner(blobs, note)
     out = [wire for message in messages for wire in joiner.add(message)]
     out += joiner.end()
@@ -139,7 +139,7 @@ def write_messages(messages: Iterable[RoleMessage], blobs: Blobs, note: Note) ->
 
 
 class Joiner:
-    """Puts wire messages together one by one. `system` is complete once the first wire message came out."""
+    """Joins messages into wire messages one by one. `system` is complete once the first wire message is yielded."""
 
     def __init__(self, blobs: Blobs, note: Note, *, top_level: bool = True) -> None:
         self._blobs, self._note, self._top_level = blobs, note, top_level

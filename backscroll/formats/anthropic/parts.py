@@ -1,8 +1,8 @@
-"""Blocks of Anthropic messages and our parts, both ways.
+"""Convert blocks of Anthropic messages to our parts and back.
 
 Owns: text, thinking, tool_use, tool_result, image and document blocks. What a block carries beyond our fields
-(`cache_control`, `citations`, ...) is in `extra["anthropic"]`; a block that would not come back exactly as it was is kept
-as `Opaque`. Claude Code's transcripts hold the same blocks. Refuses: whole messages; `anthropic/message` owns those.
+(`cache_control`, `citations`, ...) is in `extra["anthropic"]`; a block that would not survive a round trip exactly is kept as
+`Opaque`. Claude Code's transcripts contain the same blocks. Whole messages: `anthropic/message`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def opaque(kind: str, value: Json) -> Opaque:
-    """Return a value that we do not take apart."""
+    """Return a value kept unparsed."""
     return Opaque(VENDOR, kind, dumps(value))
 
 
@@ -40,7 +40,7 @@ def opaque(kind: str, value: Json) -> Opaque:
 
 
 def describe_content_shape(content: Json, present: bool = True) -> str:
-    """Return how a content stood on the wire, for writing it again."""
+    """Return the shape a content had on the wire, for writing it back."""
     if content is None:
         return "null" if present else "absent"
     return "string" if isinstance(content, str) else "list"
@@ -122,7 +122,7 @@ def _media(data: Mapping[str, Json]) -> Media | None:
 
 @dataclass(frozen=True, slots=True)
 class BlockWriter:
-    """Writes parts as blocks. `foreign` parts come from elsewhere and are bent to what the wire allows."""
+    """Writes parts as blocks. `foreign` parts come from other formats and are adapted to what the wire allows."""
 
     blobs: Blobs
     note: Note
@@ -139,7 +139,7 @@ class BlockWriter:
         return self.blocks(parts)
 
     def blocks(self, parts: Sequence[Part]) -> list[Json]:
-        """Return the blocks of these parts; those that cannot be said are left out and noted."""
+        """Return the blocks of these parts; inexpressible ones are left out and noted."""
         out: list[Json] = []
         for part in parts:
             kept = isinstance(part, Opaque) and part.vendor == VENDOR  # may be `null` itself
@@ -149,7 +149,7 @@ class BlockWriter:
         return out
 
     def block(self, part: Part) -> Json:
-        """Return one block; None where it cannot be said."""
+        """Return one block; None if the wire cannot express it."""
         facts = dict(of_vendor(part.extra, VENDOR))
         match part:
             case Text():

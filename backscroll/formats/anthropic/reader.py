@@ -1,7 +1,7 @@
 """Files of Anthropic messages: a request body with `system` and `messages`, a bare list, or one of these per line.
 
-Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
-`anthropic/message`. Refuses: what is not a message; it is kept beside, with a problem.
+Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are re-exported from
+`anthropic/message`. Entries that are not messages are kept as asides, with a problem.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
 def _texts(
     thread: ForeignThread, document: dict[str, Json], shape: Shape, blobs: Blobs, problems: list[Problem]
 ) -> Iterator[str]:
-    """Yield the wire messages as JSON; `document` has its system prompt before the first of them comes out."""
+    """Yield the wire messages as JSON; `document` has its system prompt before the first one is yielded."""
     unsaid = ExportLosses("the Anthropic format", problems)
     joiner = Joiner(blobs, unsaid.note, top_level=shape in ("object", "row"))
     kept_kinds = (_ENTRY, MALFORMED, UNKNOWN) if shape == "rows" else (_ENTRY,)

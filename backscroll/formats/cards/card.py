@@ -1,4 +1,4 @@
-"""One character card, whatever version wrote it: V1 (bare), V2, V3, and the older shape of Pygmalion.
+"""Parse a character card of any version: V1 (bare), V2, V3, or Pygmalion's older shape.
 
 Owns which object is a card and which field is what. Nothing is lost: the object itself stays with it. Refuses: files
 (`cards/reader`) and what becomes of it (`cards/conversion`, `lorebooks/json_books`).
@@ -47,7 +47,7 @@ class CharacterCard:
 
 
 def card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    """Return the character of an object, where it is a card."""
+    """Return the character data of an object if it is a card."""
     data = as_object(value.get("data"))
     if str(value.get("spec", "")).startswith("chara_card") and data is not None:
         return data
@@ -59,7 +59,7 @@ def card_data(value: Mapping[str, Json]) -> Mapping[str, Json] | None:
 
 
 def card_of(value: Mapping[str, Json]) -> CharacterCard | None:
-    """Return the card that an object is; None where it is none."""
+    """Return an object as a card; None if it is not one."""
     data = card_data(value)
     if data is None:
         return None

@@ -1,4 +1,4 @@
-"""CHARX: a zip archive with `card.json` in it, and pictures that are not read.
+"""Read CHARX cards: a zip archive with `card.json`; its pictures are not read.
 
 Nothing is extracted, so names of paths in the archive mean nothing; archives inside it are not opened; what is unpacked is
 counted while it is unpacked. Pure.

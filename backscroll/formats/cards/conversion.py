@@ -1,8 +1,8 @@
-"""A character card as the beginning of a conversation: system text, greeting with alternatives, book.
+"""Convert a character card into the start of a conversation: system text, greeting with alternatives, book.
 
 Owns how a card becomes messages, as role-play programs do it: one system message (system prompt, description, personality,
 scenario, examples), then the first message with alternate greetings as swipes. The book, the character's note and
-post-history instructions wake as lorebook entries do. `{{user}}` stays for the engine, which knows the name.
+post-history instructions become lorebook entries. `{{user}}` stays for the engine, which knows the name.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def sniff(source: Source) -> float:
-    """Return how surely this is a character card."""
+    """Return the confidence that this is a character card."""
     if source.is_folder:
         return 0.0
     head = source.head()

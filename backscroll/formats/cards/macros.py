@@ -1,6 +1,6 @@
-"""The macros of role-play texts: `{{user}}`, `{{char}}` and the few that need nothing but the text itself.
+"""Expand macros of role-play texts: `{{user}}`, `{{char}}` and the few that depend on the text alone.
 
-A macro that depends on a clock, on chance or on another program's state stays as it is. Pure.
+A macro that depends on a clock, on randomness or on another program's state stays unchanged. Pure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The texts inside a PNG picture: `tEXt`, `zTXt` and `iTXt` chunks, read within limits.
+"""Read the texts inside a PNG picture (`tEXt`, `zTXt` and `iTXt` chunks) within limits.
 
-A picture that breaks off or is damaged gives what was whole before that, and says what is wrong. Refuses: pixels. Pure. After:
-`reading`.
+A truncated or damaged picture yields the chunks before the damage and a problem. Pixels are not decoded. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ LARGEST_TEXT = 32_000_000
 
 @dataclass(slots=True)
 class PictureTexts:
-    """Texts by keyword (in small letters), the first of each; and what is wrong with the picture."""
+    """Texts by keyword (lower case), the first of each, and the problems of the picture."""
 
     found: dict[str, bytes] = field(default_factory=dict[str, bytes])
     wrong: dict[str, str] = field(default_factory=dict[str, str])  # keyword → what is wrong with its text
@@ -86,7 +85,7 @@ def _international(rest: bytes) -> bytes | str:
 
 
 def _decompress(data: bytes) -> bytes | str:
-    """Return bytes that zlib packed, up to the limit: a few kilobytes can hold gigabytes."""
+    """Decompress zlib data up to the limit: a few kilobytes can expand to gigabytes."""
     reader = zlib.decompressobj()
     try:
         out = reader.decompress(data, LARGEST_TEXT)

@@ -1,7 +1,7 @@
-"""A character card from the bytes of a file: PNG, CHARX or JSON.
+"""Read a character card from the bytes of a file: PNG, CHARX or JSON.
 
-Owns what is tried in which order (`ccv3` before `chara`), the limits, and errors that say what is wrong with a file. Refuses:
-opening files.
+Owns the order of attempts (`ccv3` before `chara`), the limits, and errors that say what is wrong with a file. Does not open
+files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One node of a ChatGPT conversation as a message.
+"""Convert one node of a ChatGPT conversation to a message.
 
-Owns: what each kind of content means. Words become text, thoughts reasoning, a message to a tool a call, a tool's message a
-result, pointers to files media; what is unknown is kept to the letter. Everything else that the node says stays in
-`metadata["chatgpt"]`. Refuses: to drop anything.
+Owns: what each kind of content means. Text stays text, thoughts become reasoning, a message to a tool a call, a tool's
+message a result, file pointers media; unknown content is kept verbatim. The rest of the node stays in `metadata["chatgpt"]`.
+Nothing is dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POINTER = re.compile(r"(?:file-service|sediment)://(file[-_][A-Za-z0-9]+)")
 _KINDS = {"image": "image/*", "frames": "image/*", "audio": "audio/*", "video": "video/*"}
 _POINTED = ("audio_asset_pointer", "video_container_asset_pointer", "frames_asset_pointers")
 
-#: Kinds of content whose words are under one or two keys.
+#: Kinds of content whose text is under one or two keys.
 _WORDS = {
     "code": ("text",),
     "execution_output": ("text",),
@@ -38,7 +38,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ChatGPTMessage:
-    """A node's message, understood."""
+    """A node's message, parsed."""
 
     id: str
     role: Role
@@ -49,13 +49,13 @@ class ChatGPTMessage:
 
 
 def role_of(message: Mapping[str, Json]) -> Role:
-    """Return who speaks; an unknown voice is the system's."""
+    """Return the role; an unknown one becomes `system`."""
     role = as_text((as_object(message.get("author")) or {}).get("role"))
     return role if role in ROLES else "system"
 
 
 def tool_called(message: Mapping[str, Json]) -> str:
-    """Return the tool that a message goes to; empty where it goes to the person."""
+    """Return the tool that a message is addressed to; empty if it is for the user."""
     recipient = as_text(message.get("recipient")) or "all"
     return recipient if role_of(message) == "assistant" and recipient not in ("all", "assistant") else ""
 
@@ -101,7 +101,7 @@ def _arguments(parts: Sequence[Part], content: Json) -> str:
 
 
 def _rest(node: Mapping[str, Json], reader: _ContentReader) -> Mapping[str, Json]:
-    """Return what the node says beside its words."""
+    """Return the fields of the node besides its text."""
     message = as_object(node.get("message")) or {}
     facts = {key: value for key, value in message.items() if key != "content" and value is not None}
     if reader.rest:
@@ -113,7 +113,7 @@ def _rest(node: Mapping[str, Json], reader: _ContentReader) -> Mapping[str, Json
 
 
 class _ContentReader:
-    """Turns a content into parts, and remembers which files it met and what it did not use."""
+    """Turns a content into parts; records the files it refers to and the fields left over."""
 
     def __init__(self, files: ExportFiles, attachments: Sequence[Json]) -> None:
         self._files = files
@@ -149,7 +149,7 @@ class _ContentReader:
         listed = as_array(content.get("parts"))
         self._keep(content, "text" if listed is None else "parts")
         found = [part for value in listed or [content.get("text")] for part in self._part(value)]
-        # Empty strings are between pictures and in system messages; they say nothing.
+        # Empty strings occur between pictures and in system messages; they carry no content.
         return [part for part in found if not (isinstance(part, Text) and not part.text)]
 
     def _of_words(self, content: Mapping[str, Json], keys: tuple[str, ...]) -> list[Part]:
@@ -193,7 +193,7 @@ class _ContentReader:
             yield Opaque(VENDOR, kind or "part", dumps(part))
 
     def _parse_recording(self, part: Mapping[str, Json]) -> Iterator[Part]:
-        """Yield a piece of spoken or filmed conversation: its sound, its film and its pictures."""
+        """Yield a recorded piece of conversation: its audio, video and frames."""
         facts = {key: value for key, value in part.items() if key not in _POINTED}
         for key in _POINTED:
             value = part.get(key)

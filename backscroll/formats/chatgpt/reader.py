@@ -1,7 +1,7 @@
 """ChatGPT's account export: `conversations.json`, its numbered successors, one conversation, or the unpacked folder.
 
-Owns: recognising it, reading conversation by conversation, and telling the live path from branches and second answers.
-Attached files come along where the folder has them. Refuses: writing.
+Owns: recognising it, reading one conversation at a time, and separating the live path from branches and second answers.
+Attached files are imported if the folder has them. Read only.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _sample(mapping: Mapping[str, Json]) -> str:
 
 
 class _ConversationTree:
-    """The nodes of a conversation, and how they hang together."""
+    """The nodes of a conversation and their links."""
 
     def __init__(self, mapping: Mapping[str, Json], current: str, files: ExportFiles) -> None:
         self._files = files
@@ -134,7 +134,7 @@ class _ConversationTree:
         ]
 
     def read_node(self, id: str) -> ChatGPTMessage:
-        """Return what a node says."""
+        """Return the message of a node."""
         return understand(self.nodes[id], id, self._files, self._find_answered_call(id))
 
     def _find_answered_call(self, id: str) -> str:

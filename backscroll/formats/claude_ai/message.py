@@ -1,8 +1,8 @@
-"""One message of a claude.ai export.
+"""Convert one message of a claude.ai export.
 
 Owns: what each block of a message means. Text, thinking, tool calls and their results become the parts they are; the text
-that was taken from an attachment is a part of its own; what is unknown is kept to the letter. Everything else that the
-message says stays in `metadata["claude-ai"]`, everything else that a block says in its `extra`. Refuses: to drop anything.
+extracted from an attachment is a part of its own; unknown blocks are kept verbatim. Other fields of the message stay in
+`metadata["claude-ai"]`, other fields of a block in its `extra`. Nothing is dropped.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _ROLES: dict[str, Role] = {
 
 
 def role_of(message: Mapping[str, Json]) -> Role:
-    """Return who speaks; an unknown voice is the system's."""
+    """Return the role; an unknown one becomes `system`."""
     return _ROLES.get(as_text(message.get("sender")).lower(), "system")
 
 
 def content_of(message: Mapping[str, Json], id: str) -> Content:
-    """Return what a message says, and everything else that is known about it."""
+    """Return the content of a message, with its other fields as metadata."""
     reader = _BlockReader(id)
     listed = message.get("content")
     blocks = as_array(listed)
@@ -46,7 +46,7 @@ def content_of(message: Mapping[str, Json], id: str) -> Content:
         parts.insert(0, Text(text))
         del facts["text"]
     elif "".join("".join(words).split()) == "".join(text.split()):
-        facts.pop("text", None)  # the same words once more
+        facts.pop("text", None)  # repeats the same text
     parts += _read_attachments(message)
     if as_array(facts.get("attachments")):
         facts["attachments"] = [_without_text(each) for each in as_array(facts["attachments"]) or []]
@@ -151,7 +151,7 @@ class _BlockReader:
 
 
 def _parse_tool_output(content: Json) -> Iterator[Text | Media | Opaque]:
-    """Yield what a tool answered."""
+    """Yield the output of a tool."""
     values: Sequence[Json] = as_array(content) or ([] if content is None or content == [] else [content])
     for value in values:
         item = as_object(value)

@@ -1,7 +1,7 @@
 """The account export of claude.ai: `conversations.json`, one conversation, or the unpacked folder.
 
-Owns: recognising it, reading conversation by conversation, and telling the live path from branches by the parents that newer
-exports name. Refuses: writing.
+Owns: recognising it, reading one conversation at a time, and separating the live path from branches by the parents that newer
+exports name. Read only.
 """
 
 from __future__ import annotations

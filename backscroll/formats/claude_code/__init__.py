@@ -1,1 +1,1 @@
-"""Transcripts of Claude Code: lines, how they hang together, both ways."""
+"""Read and write Claude Code transcripts: lines and the tree they form."""

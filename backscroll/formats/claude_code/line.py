@@ -1,9 +1,9 @@
-"""One line of a Claude Code transcript as items, and back.
+"""Convert one line of a Claude Code transcript to items and back.
 
-Owns: which lines are messages (`user` and `assistant` with a content), who really spoke, what a reader need not see. The
-whole line, with its content taken out, is in `metadata["claude-code"]["line"]` (uuid, parentUuid, usage, toolUseResult,
-...), how the content stood in `content`; a user line with results and words is several messages, the later ones with `joins`.
-Every other line is an `Aside`, to the letter. Refuses: how lines hang together; `claude_code/tree` owns that.
+Owns: which lines are messages (`user` and `assistant` with a content), the actual sender, what to hide from a reader. The
+line without its content is in `metadata["claude-code"]["line"]` (uuid, parentUuid, usage, toolUseResult, ...), the original
+form of the content in `content`; a user line with results and text becomes several messages, the later ones with `joins`.
+Every other line is kept verbatim as an `Aside`. How lines are linked: `claude_code/tree`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def content_of(row: Mapping[str, Json]) -> Json:
 
 
 def items_of(number: int, line: str, again: int = 0) -> Iterator[Item]:
-    """Yield what a line says. `again` counts earlier lines with the same uuid, so that names stay unique."""
+    """Yield the items of a line. `again` counts earlier lines with the same uuid, so that ids stay unique."""
     row = parse_row(number, line)
     if isinstance(row, Problem):
         yield row
@@ -78,7 +78,7 @@ def _messages(number: int, row: Mapping[str, Json], content: Json, uuid: str | N
             speaker,
             Content(parts, metadata={VENDOR: {"joins": as_text(row.get("uuid"))} if index else meta}),
             when,
-            # Others hang on the whole line, so its name goes to the last piece.
+            # Other lines refer to the whole line, so its id goes to the last piece.
             uuid if last or uuid is None else f"{uuid}/{index}",
             hidden=unseen,
             line=number,
@@ -86,7 +86,7 @@ def _messages(number: int, row: Mapping[str, Json], content: Json, uuid: str | N
 
 
 def is_machine(row: Mapping[str, Json], content: Json) -> bool:
-    """Return True for what neither the person nor the model said: instructions slipped in, output of local commands, errors."""
+    """Return True for text from neither the user nor the model: injected instructions, output of local commands, errors."""
     if row.get("isMeta") is True or row.get("isApiErrorMessage") is True:
         return True
     if (as_object(row.get("message")) or {}).get("model") == "<synthetic>":
@@ -95,7 +95,7 @@ def is_machine(row: Mapping[str, Json], content: Json) -> bool:
 
 
 def is_prompt(row: Mapping[str, Json], content: Json) -> bool:
-    """Return True for words that a person typed as such: good for a title."""
+    """Return True for a prompt typed by the user, which is suitable for a title."""
     if row.get("type") != "user" or row.get("isCompactSummary") or is_machine(row, content):
         return False
     words = words_of(content)

@@ -1,9 +1,9 @@
 """Claude Code transcripts (`~/.claude/projects/<project>/<session>.jsonl`, and the `loglines` document of its web sessions).
 
-Owns: the reader, which goes over the file twice and never holds it: first `claude_code/tree` learns how lines hang together,
-then lines become items (`claude_code/line`). The live branch comes first, in file order and with every line that is not a
-message; abandoned branches follow, each beginning with its `parent_id`; sidechains are threads of their own. One line is one
-message (a reply that Claude Code wrote in pieces stays in pieces). Refuses: to repair anything.
+Owns: the reader, which reads the file twice and never holds it in memory: first `claude_code/tree` links the lines, then
+lines become items (`claude_code/line`). The live branch comes first, in file order and with every line that is not a message;
+abandoned branches follow, each beginning with its `parent_id`; sidechains are threads of their own. One line is one message
+(a reply that Claude Code wrote in pieces stays in pieces). Repairs nothing.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _main(lines: SourceLines, plan: ClaudeCodeOutline) -> Iterator[Item]:
 
 
 def _branching(items: Iterator[Item], fork: str | None) -> Iterator[Item]:
-    """Yield the items of a line; the first message says where its branch begins."""
+    """Yield the items of a line; the first message names the point where its branch begins."""
     for item in items:
         if fork is not None and isinstance(item, ForeignMessage):
             yield replace(item, parent_id=fork)

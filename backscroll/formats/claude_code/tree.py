@@ -1,8 +1,9 @@
-"""The tree of a Claude Code transcript, built in one pass without keeping text.
+"""Build the tree of a Claude Code transcript in one pass, without keeping text.
 
 Lines point to their parents by uuid, progress and system lines included, and a reply with parallel calls looks like a fork
-although it is none: its lines share `message.id`, and each result hangs on its own call. Owns: the live branch (the one that
-holds the last message of the file), abandoned ones, sidechains (subagents), and what a thread is called. Refuses: contents.
+although it is none: its lines share `message.id`, and each result is attached to its own call. Owns: the live branch (the one
+that holds the last message of the file), abandoned ones, sidechains (subagents), and the titles of threads. Contents are not
+read.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class ClaudeCodeOutline:
     title: str = ""
     project: str = ""
     version: str = ""
-    rows: int = 0  # lines that say of what type they are
+    rows: int = 0  # lines with a type
     main: Chain = field(default_factory=Chain)
     sidechains: list[Chain] = field(default_factory=list[Chain])
     side: dict[int, int] = field(default_factory=dict[int, int])  # line -> its sidechain
@@ -53,7 +54,7 @@ class ClaudeCodeOutline:
 
 
 def outline(lines: SourceLines, name: str) -> ClaudeCodeOutline:
-    """Read the file once and say how it hangs together."""
+    """Read the file once and return its outline."""
     survey = _RecordTable()
     for number, line in lines:
         row = parse_row(number, line)
@@ -77,7 +78,7 @@ class _RecordTable:
         self.chains = array("q")
         self._reply_ids: dict[str, int] = {}
         self._chain_ids: dict[str, int] = {}
-        self._pending: list[tuple[int, str]] = []  # records whose parent was not there yet
+        self._pending: list[tuple[int, str]] = []  # records whose parent has not been seen yet
         self._sessions: Counter[str] = Counter()
         self._titles: dict[str, str] = {}
         self._summaries: list[tuple[str, str]] = []
@@ -252,7 +253,7 @@ class _RecordTable:
 
 
 def _is_attached(row: Mapping[str, Json], content: Json) -> bool:
-    """Return True for what hangs on one call of a reply beside its other calls: results, and what a tool slipped in."""
+    """Return True for records attached to one call of a reply with several: results, and text injected by a tool."""
     if row.get("type") != "user":
         return False
     blocks = as_array(content) or []

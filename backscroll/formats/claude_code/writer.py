@@ -1,8 +1,8 @@
-"""Threads as lines of a Claude Code transcript.
+"""Write threads as lines of a Claude Code transcript.
 
-Owns: putting imported lines together again (the equal JSON value, in the same order), giving new messages lines of their own
-with ids made from their content and place, and keeping the chain of parents whole where messages were added or removed.
-Refuses: what the format cannot say; that is reported.
+Owns: reassembling imported lines (equal JSON values, in the same order), giving new messages lines of their own with ids made
+from their content and position, and keeping the chain of parents intact where messages were added or removed. What the format
+cannot express is reported.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _ClaudeCodeWriter:
         return minted_uuid("session", self._thread.format, given)
 
     def lines(self) -> Iterator[dict[str, Json] | str]:
-        """Yield objects, and the texts that are kept to the letter."""
+        """Yield objects, and texts that are kept verbatim."""
         for item in self._in_order():
             if isinstance(item, ForeignMessage):
                 yield from self._message(item)
@@ -75,7 +75,8 @@ class _ClaudeCodeWriter:
         self._unsaid.close()
 
     def _in_order(self) -> Iterable[Item]:
-        """Return abandoned branches come after the live one: put them back between its lines, where these are known."""
+        """Return the items in file order: abandoned branches come last and are put back between the live lines if their place
+        is known."""
         if not self._facts.get("branches"):
             return self._thread.items
         items = list(self._thread.items)
@@ -122,7 +123,7 @@ class _ClaudeCodeWriter:
             yield self._open
         self._open = None
 
-    # -- lines for messages from elsewhere ---------------------------------------------------------------------
+    # -- lines for messages from other tools ---------------------------------------------------------------------
 
     def _new(self, item: ForeignMessage, blocks: BlockWriter) -> Iterator[dict[str, Json]]:
         how = "list" if item.role == "assistant" else ""
@@ -177,11 +178,12 @@ def _reply(content: Json, name: str) -> dict[str, Json]:
 
 
 class _Parents:
-    """Keeps the chain whole: new lines go between, and children of lines that are gone hang on the line before them."""
+    """Keeps the chain of parents intact: new lines are inserted, and children of removed lines are attached to the line
+    before."""
 
     def __init__(self, dangling: Iterable[Json]) -> None:
         self._known = {as_text(uuid) for uuid in dangling}
-        self._move_edits: dict[str, str] = {}  # children of the first now hang on the second
+        self._move_edits: dict[str, str] = {}  # children of the first are now attached to the second
         self._last = ""
 
     def place(self, line: dict[str, Json]) -> bool:
@@ -191,7 +193,7 @@ class _Parents:
             return False
         now = parent if not parent or parent in self._known else self._last
         if not now:
-            now = self._move_edits.pop("", "")  # only the first root can be the one that stood first
+            now = self._move_edits.pop("", "")  # only the first root can be the original first line
         while now in self._move_edits:
             now = self._move_edits[now]
         self._known.add(uuid)
@@ -202,7 +204,7 @@ class _Parents:
         return True
 
     def insert(self, line: dict[str, Json]) -> None:
-        """Hang a new line on the last one, and what hung there on the new one."""
+        """Insert a new line after the last one; the last line's children become its children."""
         line["parentUuid"] = self._last or None
         self._move_edits[self._last] = line["uuid"]
         self._known.add(line["uuid"])

@@ -1,1 +1,1 @@
-"""Rollouts of Codex, both ways."""
+"""Read and write Codex rollouts."""

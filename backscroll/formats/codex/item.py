@@ -1,9 +1,9 @@
-"""One item of a Codex rollout as one message, and back.
+"""Convert one item of a Codex rollout to a message and back.
 
 Owns: the items that a model sees: messages, reasoning, calls, their outputs. One item is one message of ours, so that every
 line has its place; calls that are answered inside the vendor's service (web search, images) are `Opaque`, because no result
-will ever follow them. The line with its words taken out is in `metadata["codex"]["line"]`. Refuses: everything that is not a
-item; the reader keeps those lines as asides.
+will follow them. The line without its text is in `metadata["codex"]["line"]`. Lines that are not items are kept as asides by
+the reader.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROLES: Mapping[str, Role] = {
     "developer": "system",
     "system": "system",
 }
-#: How a call names itself and carries what it asks for.
+#: The fields of each kind of call: its name and its arguments.
 _CALLS = {
     "function_call": ("name", "arguments"),
     "custom_tool_call": ("name", "input"),
@@ -47,7 +47,7 @@ _SERVED = (
     "mcp_call",
 )
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
-#: What Codex puts in the user's or developer's name before or between their words.
+#: Markers of text that Codex injects in the user's or developer's name.
 _MACHINE = (
     "<user_instructions>",
     "<environment_context>",
@@ -65,7 +65,7 @@ _MACHINE = (
     "<turn_aborted>",
     "<subagent_notification>",
 )
-_SHELL = "<user_shell_command>"  # typed by the person, but no request
+_SHELL = "<user_shell_command>"  # typed by the user, but not a request
 
 
 class CodexMessage(NamedTuple):
@@ -77,7 +77,7 @@ class CodexMessage(NamedTuple):
 
 
 def is_item(payload: Mapping[str, Json]) -> bool:
-    """Return True for what becomes a message, if it can be read."""
+    """Return True for items that become messages, if they can be read."""
     kind = payload.get("type")
     return kind in (
         "message",
@@ -91,7 +91,7 @@ def is_item(payload: Mapping[str, Json]) -> bool:
 
 
 def is_machine(role: Role, text: str) -> bool:
-    """Return True for what neither the person nor the model said."""
+    """Return True for text from neither the user nor the model."""
     return role in ("user", "system") and text.lstrip().startswith(_MACHINE)
 
 
@@ -105,7 +105,7 @@ def opens_turn(said: CodexMessage) -> bool:
 
 
 def said_in(payload: Mapping[str, Json]) -> CodexMessage | None:
-    """Return the message in an item; None where it is none or cannot be read."""
+    """Return the message in an item; None if it is not one or cannot be read."""
     kind = as_text(payload.get("type"))
     if kind == "message" and as_text(payload.get("role")) in _ROLES:
         parts = _contents(payload.get("content"), payload["role"])
@@ -189,7 +189,7 @@ def _output(payload: Mapping[str, Json]) -> ToolResult:
 
 
 def taken_out(payload: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the item without its words, in the same order of keys; `how` the words stood is said by their place-holder."""
+    """Return the item without its text, keys in the same order; a placeholder records the original form of the text."""
     kind = payload.get("type")
     gone = {"message": ["content"], "agent_message": ["content"]}.get(as_text(kind), [])
     if kind in _CALLS:
@@ -213,7 +213,7 @@ def _place_holder(value: Json) -> Json:
 def put_back(
     skeleton: Mapping[str, Json], parts: Sequence[Part], blobs: Blobs, note: Note
 ) -> dict[str, Json] | None:
-    """Return the item with these words; None if they no longer fit it (an edit made a call out of a text)."""
+    """Return the item with this content; None if it no longer fits (an edit turned text into a call)."""
     kind = as_text(skeleton.get("type"))
     only = parts[0] if len(parts) == 1 else None
     if kind in ("message", "agent_message"):
@@ -241,7 +241,7 @@ def put_back(
 
 
 def contents(parts: Sequence[Part], role: str, plain: bool, blobs: Blobs, note: Note) -> Json:
-    """Return a content: a string where it was one and still can be, else a list."""
+    """Return a content: a string if it was one and still can be, else a list."""
     if plain and len(parts) == 1 and isinstance(parts[0], Text) and not of_vendor(parts[0].extra, VENDOR):
         return parts[0].text
     out = (_content_back(part, role, blobs, note) for part in parts)

@@ -1,8 +1,8 @@
 """Codex rollouts (`~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`), the older bare lines, and the oldest JSON documents.
 
 Owns: the reader. Items that a model sees are messages (`codex/item`); everything else (session_meta, turn_context, event_msg,
-which repeats messages for display, compacted, ...) is an aside, to the letter. Turns that were rolled back stay where they
-are, hidden, because the line that rolled them back counts them. Refuses: to replay; the log is read as it was written.
+which repeats messages for display, compacted, ...) is kept verbatim as an aside. Turns that were rolled back stay in place,
+hidden, because the rollback line counts them. Rollbacks are not replayed.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ class _CodexOutline:
     bare: bool = True
     rows: int = 0
     turns: list[int] = field(default_factory=list[int])  # lines of the requests that still count
-    gone: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])  # from line, before line
+    gone: list[tuple[int, int]] = field(
+        default_factory=list[tuple[int, int]]
+    )  # first line, line after the last
 
     def is_gone(self, number: int) -> bool:
         """Return True for lines that were rolled back."""
@@ -180,7 +182,7 @@ def _note(plan: _CodexOutline, number: int, row: dict[str, Json]) -> None:
 
 
 def _is_header(row: Mapping[str, Json]) -> bool:
-    """Return the first line of bare rollouts has no type."""
+    """Return True for the header of a bare rollout: its first line has no type."""
     return "type" not in row and isinstance(row.get("id"), str) and "timestamp" in row
 
 

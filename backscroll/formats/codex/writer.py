@@ -1,8 +1,8 @@
-"""Threads as lines of a Codex rollout.
+"""Write threads as lines of a Codex rollout.
 
-Owns: putting imported lines together again (the equal JSON value, in the same order), and lines for messages from elsewhere:
-an item for the model and, beside words, the event that Codex shows when a session is opened again. Reasoning from elsewhere
-is shown only: without the vendor's proof it must not be sent. Refuses: what the format cannot say; that is reported.
+Owns: reassembling imported lines (equal JSON values, in the same order), and lines for messages from other tools: an item for
+the model and, for text, the event that Codex shows when a session is reopened. Reasoning from other tools is displayed only:
+without the vendor's signature it must not be sent. What the format cannot express is reported.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _CodexWriter:
             self._when = _EPOCH
         yield from self._new(item)
 
-    # -- lines for messages from elsewhere ---------------------------------------------------------------------
+    # -- lines for messages from other tools ---------------------------------------------------------------------
 
     def _new(self, item: ForeignMessage) -> Iterator[str]:
         words: list[Part] = []
@@ -130,6 +130,6 @@ class _CodexWriter:
         return dumps({"timestamp": self._time(), "type": "response_item", "payload": payload})
 
     def _event(self, payload: dict[str, Json]) -> Iterator[str]:
-        """Yield bare rollouts, which are older, know no events."""
+        """Yield an event line; nothing for bare rollouts, which are older and have no events."""
         if self._facts.get("bare") is not True:
             yield dumps({"timestamp": self._time(), "type": "event_msg", "payload": payload})

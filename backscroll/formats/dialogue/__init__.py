@@ -1,1 +1,1 @@
-"""Dialogue files: the plain JSON shape that some programs save after every call, both ways."""
+"""Read and write dialogue files: the plain JSON shape that some programs save after every call."""

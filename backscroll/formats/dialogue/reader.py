@@ -2,12 +2,12 @@ r"""Dialogue files (`dialogue_YYYYmmdd_HHMMSS.json`): the plain shape in which s
 
     {"start_time": "...", "messages": [{"role", "content", "timestamp"}], "code_changes": [{"description", "file", "timestamp"}]}
 
-indented by two, letters as themselves (files with `\u` escapes are read all the same). Code changes are in a list of their
-own; in reading they take their place among the messages by time. What the shape cannot say goes along in keys that a simple
-reader ignores, so that nothing is lost between two Backscrolls: `parts` where a message is more than its text (`content` then
-says it readably), `author`, `hidden`, `pinned`, `alternatives` with `chosen`, and `thread` for what is known about the whole.
+indented by two, without `\u` escapes (files with them are read too). Code changes are in a list of their own; the reader
+places them among the messages by time. What the shape cannot express is kept in extra keys that a simple reader ignores, so
+that nothing is lost between two Backscrolls: `parts` where a message is more than its text (`content` is then a readable form),
+`author`, `hidden`, `pinned`, `alternatives` with `chosen`, and `thread` for what is known about the whole.
 
-Owns: reading, also of a file that breaks off, and the name of such a file. The way out: `dialogue/writer`.
+Owns: reading, including truncated files, and the usual file name. Writing: `dialogue/writer`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def file_name(start_iso: str) -> str:
 
 
 def sniff(source: Source) -> float:
-    """Return how surely this is a dialogue file."""
+    """Return the confidence that this is a dialogue file."""
     if source.is_folder:
         return 0.0
     head = source.head()
@@ -130,7 +130,7 @@ def read(source: Source) -> Iterable[ForeignThread]:
 
 
 def _document(text: str) -> tuple[dict[str, Json] | None, ArrayBreak | None]:
-    """Return the whole document; or what is whole in it, and where it broke off."""
+    """Return the document; if it is truncated, its complete elements and the position of the break."""
     value = try_parse(text)
     if not isinstance(value, NotJson):
         found = as_object(value)
@@ -147,7 +147,7 @@ def _document(text: str) -> tuple[dict[str, Json] | None, ArrayBreak | None]:
 
 
 def _time(value: Json) -> tuple[str, bool] | None:
-    """Return the time with a zone, and whether the file did not say one."""
+    """Return the time with a zone, and whether the file lacked the zone."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -191,7 +191,7 @@ def _items(
 
 
 class _DialogueChange(NamedTuple):
-    """A code change, or what is in its place, on its way into the conversation."""
+    """A code change, or the entry in its place, before it is placed in the conversation."""
 
     at: str | None
     items: list[Item]
@@ -202,7 +202,7 @@ def _changes(values: list[Json], *, naive: bool, name: str) -> list[_DialogueCha
 
 
 def _change(value: Json, *, naive: bool, name: str) -> _DialogueChange:
-    """Return a code change; where it says more or other things than ours can, its raw form goes before it."""
+    """Return a code change; if ours cannot express all of it, its raw form goes before it."""
     change = as_object(value)
     if change is None:
         return _DialogueChange(
@@ -257,7 +257,7 @@ def _message(message: dict[str, Json], where: str) -> Iterator[Item]:
 
 
 def _with_raw(message: ForeignMessage, raw: dict[str, Json]) -> ForeignMessage:
-    """Return the message with the object it was read from, for those that would come out otherwise."""
+    """Return the message with the object it was read from, if it would be written differently."""
     facts = {**own(message.content, KEY), "raw": raw, "written": written_mark(message)}
     content = replace(message.content, metadata={**message.content.metadata, KEY: facts})
     alternatives = list(message.alternatives)
@@ -271,7 +271,7 @@ def _metadata(holder: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _parts(holder: Mapping[str, Json]) -> tuple[Part, ...]:
-    """Return what `parts` says where it is there and sound; otherwise the text."""
+    """Return the parts from `parts` if it is present and valid; otherwise the text."""
     listed = as_array(holder.get("parts"))
     found = [part_in(item) for item in listed] if listed is not None else [None]
     if all(part is not None for part in found):

@@ -1,7 +1,7 @@
-"""Conversations as dialogue files; `dialogue/reader` explains the shape and its extra keys.
+"""Write conversations as dialogue files; `dialogue/reader` explains the shape and its extra keys.
 
-Owns: the text of such a file (written as it comes, code changes at the end), and the JSON of parts with their bytes inside,
-so that one file is enough to read everything back.
+Owns: the text of such a file (streamed, code changes at the end), and the JSON of parts with their bytes embedded, so that
+one file restores everything.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from backscroll.vocab.part import (
 )
 
 KEY = "dialogue"
-CHANGE = "dialogue-code-change"  # a code change that says more than ours do, or no code change at all
-MESSAGE = "dialogue-message"  # an entry among the messages that is none
+CHANGE = "dialogue-code-change"  # a code change with more fields than ours, or not a code change at all
+MESSAGE = "dialogue-message"  # an entry of the list that is not a message
 
 
 def write(thread: ForeignThread, blobs: Blobs) -> FormatOutput:
@@ -116,7 +116,7 @@ def _about(thread: ForeignThread) -> dict[str, Json]:
 
 
 def message_out(message: ForeignMessage, blobs: Blobs, unsaid: ExportLosses) -> dict[str, Json]:
-    """Return one message; the very object it was read from where nothing changed since."""
+    """Return one message; the object it was read from if nothing has changed since."""
     facts = own(message.content, KEY)
     out: dict[str, Json] = {"role": facts.get("role", message.role)}
     out |= _content_out(message.content, blobs, unsaid)
@@ -139,7 +139,7 @@ def message_out(message: ForeignMessage, blobs: Blobs, unsaid: ExportLosses) -> 
 
 
 def written_mark(message: ForeignMessage) -> str:
-    """Return a mark that shows later whether a message has changed since it was read."""
+    """Return a mark that detects later whether a message has changed since it was read."""
     return mint_id({**message_out(message, no_blobs, ExportLosses("", [])), "timestamp": None})
 
 
@@ -155,7 +155,7 @@ def _alternatives_out(
 
 
 def _content_out(content: Content, blobs: Blobs, unsaid: ExportLosses) -> dict[str, Json]:
-    """Return the words, and the parts where the words alone would not give them back."""
+    """Return the text, and the parts if the text alone cannot restore them."""
     parts = content.parts
     out: dict[str, Json] = {"content": readable(parts)}
     if len(parts) == 1 and isinstance(parts[0], Opaque) and parts[0].vendor == KEY:
@@ -212,7 +212,7 @@ def part_in(value: Json) -> Part | None:
 
 
 def _is_sound(part: Part) -> bool:
-    """Return every field with its expected type: the file may come from any program."""
+    """Return True if every field has its expected type: the file may come from any program."""
     match part:
         case Text():
             needed, optional = [part.text], []

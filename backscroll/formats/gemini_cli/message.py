@@ -1,8 +1,8 @@
-"""One message of a Gemini CLI session.
+"""Convert one message of a Gemini CLI session.
 
-Owns: what a record says. Thoughts become reasoning; a record holds its tool calls together with their results, so it becomes
-the reply and, after it, a message with the results. Notes of the program are hidden system messages. Refuses: to drop
-anything: what is left stays in `metadata["gemini-cli"]`.
+Owns: the content of a record. Thoughts become reasoning; a record holds its tool calls together with their results, so it becomes
+the reply and, after it, a message with the results. Notes of the program are hidden system messages. Nothing is dropped:
+other fields stay in `metadata["gemini-cli"]`.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _FAILED = ("error", "cancelled")
 
 
 def role_of(message: Mapping[str, Json]) -> Role:
-    """Return the person, the model, or the program itself."""
+    """Return the role: the user's, the model's, or `system` for the program's own notes."""
     kind = message.get("type")
     return "user" if kind == "user" else "assistant" if kind in ("gemini", "model", "assistant") else "system"
 
 
 def words_of(message: Mapping[str, Json]) -> str:
-    """Return the words of a message."""
+    """Return the text of a message."""
     return text_of(list(_parts(message.get("content"))))
 
 
 def messages_of(
     message: Mapping[str, Json], id: str, leaves_from: str | None, line: int
 ) -> Iterator[ForeignMessage]:
-    """Yield the message, and the results of its calls."""
+    """Yield the message and the message with the results of its calls."""
     calls = [
         call for value in as_array(message.get("toolCalls")) or [] if (call := as_object(value)) is not None
     ]
@@ -112,7 +112,7 @@ def _part(part: Mapping[str, Json]) -> Part:
 
 
 def _parse_tool_output(response: Mapping[str, Json]) -> Text:
-    """Return what a tool answered: its output or its error where that is plain text, else all of it."""
+    """Return the output of a tool: its output or error if that is plain text, else the whole response."""
     inner = as_object(response.get("response")) or {}
     key = next((key for key in ("output", "error") if isinstance(inner.get(key), str)), "")
     if not key:

@@ -1,7 +1,7 @@
 """Gemini CLI's recorded sessions: `session-*.json` (one document), its successor `.jsonl`, or the folder of a project.
 
 Owns: both shapes. A line of the newer one is the session's facts, a message, a message once more (the last one counts), a
-change of facts (`$set`), or a step back (`$rewindTo`: what was said from there on becomes a branch). Refuses: writing.
+change of facts (`$set`), or a rewind (`$rewindTo`: the messages from there on become a branch). Read only.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _read(source: Source) -> Iterator[ForeignThread]:
 
 
 class _GeminiSession:
-    """One session while it is read. A session is small: the program itself keeps it in memory."""
+    """One session being read. A session is small: the program itself keeps it in memory."""
 
     def __init__(self) -> None:
         self._facts: dict[str, Json] = {}
@@ -72,7 +72,7 @@ class _GeminiSession:
         self._aside: list[Item] = []
 
     def read(self, file: Source) -> None:
-        """Take in a whole file of either shape."""
+        """Read a whole file of either shape."""
         first = next(
             (row for number, line in file.lines() if line.strip() for row in [parse_row(number, line)]), None
         )
@@ -126,8 +126,8 @@ class _GeminiSession:
             ]
 
     def _set(self, changed: Mapping[str, Json], line: str, number: int) -> None:
-        """Apply changed facts. A whole new list of messages (made shorter to save room) adds what is new in it: what was really
-        said stays as it was."""
+        """Apply changed facts. A new list of messages (shortened to save space) only adds its new messages; earlier ones stay
+        unchanged."""
         self._facts |= {key: value for key, value in changed.items() if key != "messages"}
         listed = as_array(changed.get("messages"))
         if listed is not None:
@@ -162,7 +162,7 @@ class _GeminiSession:
         )
 
     def _items(self) -> Iterator[Item]:
-        # Sessions know no second answers: siblings come from going back, and each is a branch. So no node is an answer.
+        # Sessions have no second answers: siblings come from rewinds, and each is a branch. So no node is an answer.
         nodes = [MessageNode(id, self._parents[id], "said") for id in self._messages]
         last: dict[str, str | None] = {
             BEGINNING: BEGINNING

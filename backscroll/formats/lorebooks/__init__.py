@@ -1,1 +1,1 @@
-"""Lorebooks and world descriptions: JSON of many programs, Markdown, plain text; entries and when they are put into prompts."""
+"""Lorebooks and world descriptions in JSON, Markdown or plain text: their entries, and the rules that add them to prompts."""

@@ -1,7 +1,7 @@
-"""Lorebooks that are JSON: SillyTavern, character cards, NovelAI, Risu, Agnai, and what people write by hand.
+"""Read JSON lorebooks: SillyTavern, character cards, NovelAI, Risu, Agnai, and handwritten ones.
 
-Owns which field of whose entry is what. An entry that is neither an object nor text stops the reading: leaving it out would
-lose it silently.
+Owns the meaning of each program's fields. An entry that is neither an object nor text is an error: skipping it would lose it
+silently.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _ALWAYS = ("constant", "alwaysActive", "always_active", "forceActivation")
 _ORDERS = ("order", "insertion_order", "insertorder", "priority")
 _FILED = ("category", "folder", "type", "group")
 _SPLIT = re.compile(r"[,，、;；\n]")
-#: The category of entries that speak to the model, and say nothing about the world.
+#: The category of entries that instruct the model and do not describe the world.
 TOLD = "instructions"
 _SPEAKS = re.compile(r"^\s*\{\{(?:user|char)\}\}\s*[:：]", re.MULTILINE | re.IGNORECASE)
 _CHAR = re.compile(r"\{\{char\}\}|<BOT>|<char>", re.IGNORECASE)
-#: What SillyTavern has in an entry and we have a place for.
+#: The fields of a SillyTavern entry that ours can hold.
 _OWN = {
     *("uid", "key", "keysecondary", "comment", "content", "constant", "order", "disable", "displayIndex"),
     *("name", "category"),
@@ -73,7 +73,7 @@ def _of_book(book: Mapping[str, Json], source: str) -> list[LoreEntry]:
 
 
 def _categories(book: Mapping[str, Json]) -> dict[str, str]:
-    """Return NovelAI files entries under ids of categories."""
+    """Return category names by id: NovelAI files entries under ids."""
     rows = as_array(book.get("categories")) or []
     found = [as_object(row) or {} for row in rows]
     return {as_text(row.get("id")): as_text(row.get("name")) for row in found if as_text(row.get("id"))}
@@ -120,7 +120,7 @@ def _of_plain(table: Mapping[str, Json], source: str) -> list[LoreEntry]:
 
 
 def _by_name(name: str, text: str, source: str) -> LoreEntry:
-    """Return an entry that its name wakes."""
+    """Return an entry whose key is its name."""
     return LoreEntry(name, (name,), text=text, source=source, rule=WakeRule((name,)))
 
 
@@ -154,7 +154,7 @@ def _entry(
         text = _lines({k: v for k, v in facts.items() if k not in {"enabled", "disable", "id", "uid"}})
     secondary, order = _strings(_first(fields, _SECONDARY)), _order(fields)
     constant = any(fields.get(n) is True for n in _ALWAYS)
-    keyed = any(n in fields for n in _KEYS)  # else hand-written: its name wakes it
+    keyed = any(n in fields for n in _KEYS)  # else handwritten: its name is its key
     return LoreEntry(
         name,
         keys,
@@ -235,7 +235,7 @@ def _of_card(card: CharacterCard, source: str) -> list[LoreEntry]:
 
 
 def _told_to_model(card: CharacterCard, name: str, source: str) -> Iterable[LoreEntry]:
-    """Yield what a card says to the model; it says nothing about the world."""
+    """Yield a card's instructions to the model, which do not describe the world."""
     for what, text, position, order, shown in (
         ("system prompt", card.system_prompt, "before", -1, True),
         ("examples", card.examples, "examples_top", 100, True),
@@ -250,7 +250,7 @@ def _told_to_model(card: CharacterCard, name: str, source: str) -> Iterable[Lore
 
 
 def _insert_character(entry: LoreEntry, char: str) -> LoreEntry:
-    """Return the entry with the character's name in its title; in an interview the macros stay, because they say who speaks."""
+    """Return the entry with the character's name in its title; in an interview the macros stay, because they mark the speaker."""
     text = entry.text if _SPEAKS.search(entry.text) else _CHAR.sub(lambda _: char, entry.text)
     return replace(entry, name=_CHAR.sub(lambda _: char, entry.name), text=text)
 

@@ -1,8 +1,8 @@
-"""Lorebooks and project descriptions: what a person wrote down about a world, read from any of the usual shapes.
+"""Read lorebooks and project descriptions in any of the usual formats.
 
-Owns which shape a text is in, and the way back into a file that SillyTavern imports. Reads SillyTavern's world info, the book
+Owns detecting the format of a text, and writing a file that SillyTavern imports. Reads SillyTavern's world info, the book
 inside a character card (V1 to V3) and the card itself, NovelAI, Risu and Agnai books, plain JSON, Markdown and plain text.
-Refuses: to say what an entry means (`graph/world/description` does), and files.
+What an entry means: `graph/world/description`. Does not open files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backscroll.vocab.part import Json
 
 __all__ = ["LoreEntry", "read_lorebook", "write_lorebook"]
 
-#: What SillyTavern expects in an entry; the names are its own.
+#: The fields that SillyTavern expects in an entry, under its names.
 _DEFAULTS: dict[str, Json] = {
     "vectorized": False,
     "selective": True,
@@ -48,8 +48,8 @@ _DEFAULTS: dict[str, Json] = {
 
 
 def read_lorebook(text: str, name: str = "") -> list[LoreEntry]:
-    """Return the entries of a book, in its order; `name` is that of the file. Raises FormatError where nothing can be read, or where
-    something in it could not be kept."""
+    """Return the entries of a book, in its order; `name` is that of the file. Raises FormatError if it cannot be read, or if
+    part of it would be lost."""
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise FormatError(

@@ -1,7 +1,7 @@
-"""An entry of a lorebook, and when it is put into a prompt: its keys, their logic and where it goes, as role-play programs mean them.
+"""Lorebook entries and the rules that add them to a prompt: keys, their logic and position, as role-play programs define them.
 
 Owns the fields of SillyTavern's world info, of `character_book` (V2, V3, with SillyTavern's `extensions`) and of the
-decorators at the top of an entry. Refuses: deciding whether an entry wakes (`recall/lore/activation`).
+decorators at the top of an entry. Deciding whether an entry is activated: `recall/lore/activation`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from backscroll.vocab.part import Json
 
 #: How secondary keys count, by SillyTavern's numbers.
 LOGIC = ("and_any", "not_all", "not_any", "and_all")
-#: SillyTavern's positions by their numbers. `history` is ours: behind everything, as post-history instructions are.
+#: SillyTavern's positions by their numbers. `history` is ours: after everything, like post-history instructions.
 POSITIONS = (
     *("before", "after", "note_top", "note_bottom", "depth", "examples_top", "examples_bottom", "outlet"),
     "history",
     "card",  # in the system message that a card became: never placed
 )
-#: From the one that is first to the one that is nearest to the answer.
+#: From the first in the prompt to the nearest to the answer.
 PLACES = (
     *("before", "after", "examples_top", "examples_bottom", "note_top", "note_bottom", "outlet", "depth"),
     "history",
@@ -35,30 +35,30 @@ _SPLIT = re.compile(r"[,，、;；]")
 
 @dataclass(frozen=True, slots=True)
 class WakeRule:
-    """The conditions that wake one entry, and where it goes."""
+    """The conditions that activate one entry, and its position."""
 
     keys: tuple[str, ...] = ()
     secondary: tuple[str, ...] = ()
     logic: str = "and_any"
     constant: bool = False
-    order: int = 100  # a higher one is nearer to the answer, and is taken first where the budget is short
+    order: int = 100  # higher: nearer to the answer, and kept first if the budget is short
     position: str = "before"
     depth: int = 4  # messages from the end, for the position `depth`
-    scan_depth: int | None = None  # messages that are looked through; None: as the book or the settings say
+    scan_depth: int | None = None  # messages that are scanned; None: the default of the book or the settings
     case_sensitive: bool | None = None
     whole_words: bool | None = None  # None: whole words, in the plural or with 's too
-    patterns: bool = False  # the keys are patterns although no slashes are around them
+    patterns: bool = False  # the keys are patterns even without slashes
     probability: int = 100
-    group: str = ""  # of a group one entry is placed
+    group: str = ""  # one entry of a group is placed
     group_first: bool = False
     group_weight: int = 100
-    exclude_recursion: bool = False  # no other entry wakes it
-    prevent_recursion: bool = False  # it wakes no other
-    delay_recursion: int = 0  # woken by other entries alone, in this round at the earliest
-    sticky: int = 0  # messages for which it stays awake
-    delay: int = 0  # messages that the conversation must have
+    exclude_recursion: bool = False  # no other entry activates it
+    prevent_recursion: bool = False  # it activates no other entry
+    delay_recursion: int = 0  # activated only by other entries, in this round at the earliest
+    sticky: int = 0  # messages for which it stays active
+    delay: int = 0  # messages that the conversation must contain
     ignore_budget: bool = False
-    never: bool = False  # switched off by a decorator, or made for another kind of request
+    never: bool = False  # disabled by a decorator, or meant for another kind of request
     only_for: tuple[str, ...] = ()  # names of characters
     not_for: tuple[str, ...] = ()
     book_budget: int = 0  # tokens of all entries of its book; 0: none
@@ -102,7 +102,8 @@ def rule_of(
     order: int,
     book: Mapping[str, Json] | None = None,
 ) -> WakeRule:
-    """Return the rule of an entry as some program wrote it. `keys`, `constant` and `order` were found already, whatever their names."""
+    """Return the rule of an entry from any program. The caller has already found `keys`, `constant` and `order` under their
+    names."""
     more = as_object(entry.get("extensions")) or {}
 
     def first(*names: str) -> Json:
@@ -147,7 +148,7 @@ def rule_of(
 
 
 def apply_decorators(rule: WakeRule, text: str) -> WakeRule:
-    """Return the rule with what the decorators at the top of a text say (V3)."""
+    """Apply the decorators at the top of a text to a rule (V3)."""
     at = 0
     while found := _DECORATOR.match(text, at):
         rule, at = _with(rule, found[1], found[2].strip()), found.end()
@@ -211,18 +212,18 @@ def _number(value: Json, usual: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LoreEntry:
-    """A piece of a world description with the words that call for it."""
+    """A piece of a world description with its keys."""
 
     name: str
-    keys: tuple[str, ...] = ()  # words that call for it
-    secondary_keys: tuple[str, ...] = ()  # words that must be there too
+    keys: tuple[str, ...] = ()  # its keys
+    secondary_keys: tuple[str, ...] = ()  # secondary keys, required too
     text: str = ""
-    comment: str = ""  # what the author noted beside it
+    comment: str = ""  # the author's note on it
     constant: bool = False  # always in the prompt: it holds for everything
     enabled: bool = True
     order: int = 100
     source: str = ""  # name of the book or file
-    category: str = ""  # what the book files it under: "character", "places"
-    rest: str = ""  # SillyTavern's other fields as JSON, for the way back
-    rule: WakeRule | None = None  # what wakes it; None: it only describes the world
-    in_card: bool = False  # a part of a character card, which precedes the conversation
+    category: str = ""  # its category in the book: "character", "places"
+    rest: str = ""  # SillyTavern's other fields as JSON, for export
+    rule: WakeRule | None = None  # when it is activated; None: it only describes the world
+    in_card: bool = False  # part of a character card, which precedes the conversation

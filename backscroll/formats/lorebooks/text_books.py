@@ -1,7 +1,6 @@
-"""World descriptions that are plain words: Markdown (a section is an entry) and text (a paragraph is one).
+"""Read world descriptions in prose: Markdown (one entry per section) and plain text (one per paragraph).
 
-Owns where one entry ends and the next begins, and what an entry is called. Every word of the text is in exactly one
-entry. Refuses: to read what they say.
+Owns the boundaries and titles of entries. Every word of the text is in exactly one entry. Does not interpret the text.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ class _BookSection:
 
 
 def looks_like_markdown(text: str, name: str) -> bool:
-    """Return True for files called so, and for texts with headings."""
+    """Return True for Markdown file names and for texts with headings."""
     return name.lower().endswith((".md", ".markdown", ".mdx")) or _MARKDOWN.search(text) is not None
 
 
 def from_markdown(text: str, source: str) -> list[LoreEntry]:
-    """Return sections as entries; a section that lists bold names with a description each gives one entry for each of them."""
+    """Return sections as entries; a section that lists bold names with descriptions gives one entry for each name."""
     sections = list(_sections(text.replace("\r\n", "\n").replace("\r", "\n")))
     tops = sum(1 for section in sections if section.level == 1)
     out: list[LoreEntry] = []
@@ -159,7 +158,7 @@ def from_plain(text: str, source: str) -> list[LoreEntry]:
 
 
 def _join_pieces(pieces: list[str]) -> Iterator[str]:
-    """Yield W++ and its kin may have empty lines inside; a title alone belongs to what follows."""
+    """Yield paragraphs: W++ and similar blocks may contain empty lines; a title alone is joined to the text after it."""
     held = ""
     for piece in pieces:
         held = f"{held}\n\n{piece}" if held else piece
@@ -174,7 +173,7 @@ def _join_pieces(pieces: list[str]) -> Iterator[str]:
 
 
 def name_of(text: str) -> str:
-    """Return the topic of a paragraph from its first words; empty if they do not show it."""
+    """Return the topic of a paragraph from its first words; empty if unclear."""
     text = text[:_FIRST_WORDS]
     for pattern in (_WPP, _OWNED, _BOXED):
         if found := pattern.match(text):
@@ -187,7 +186,7 @@ def name_of(text: str) -> str:
         if title and not re.search(r"[:：]", title):
             return _clean(title)
     lines = [line for line in text.split("\n") if line.strip()]
-    table = len(lines) > 1 and all(_LED.match(line) for line in lines[:3])  # labels of fields, no name
+    table = len(lines) > 1 and all(_LED.match(line) for line in lines[:3])  # labels of fields, not a name
     if not table and (led := _LED.match(text)) and len(led[1].split()) <= 5 and not _is_sentence(led[1]):
         return _clean(led[1])
     if (found := _SUBJECT.match(text)) and found[1].split()[0] not in _PRONOUNS:

@@ -1,1 +1,1 @@
-"""A conversation as a Markdown page for people. Written only."""
+"""Write a conversation as a Markdown page. Write only."""

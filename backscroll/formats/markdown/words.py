@@ -99,5 +99,5 @@ _CHINESE = PageTexts(
 
 
 def words_for(language: str) -> PageTexts:
-    """Return the labels for a language tag; English where we have no others."""
+    """Return the labels for a language tag; default: English."""
     return _CHINESE if language.lower().split("-")[0].split("_")[0] in ("zh", "cmn", "yue") else _ENGLISH

@@ -1,8 +1,8 @@
-"""A conversation as a Markdown page for people: to read, to print, to put beside the code. Write only.
+"""Write a conversation as a Markdown page to read, print or commit with the code. Write only.
 
-Owns: the look of the page in English and Chinese. Turns are numbered as everywhere; calls, results, thinking, earlier
-versions and vendors' parts are folded away; the speakers' own Markdown is left to work, but cannot break out of its place:
-open fences are closed, and the few HTML tags that would swallow the rest of the page are disarmed. Refuses: to be read back.
+Owns: the look of the page in English and Chinese. Turns keep their numbers; calls, results, thinking, earlier versions and
+vendors' parts are folded; Markdown in messages is rendered but contained: open fences are closed, and the few HTML tags that
+would swallow the rest of the page are escaped. There is no reader.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write_markdown(
 
 @dataclass(slots=True)
 class _Page:
-    """One page on its way out."""
+    """One page being written."""
 
     words: PageTexts
     problems: list[Problem]
@@ -201,9 +201,9 @@ class _Page:
 
 
 def contain_markdown(text: str, *, typed: bool = False) -> str:
-    """Return foreign Markdown that cannot reach beyond its own end: open fences closed, swallowing tags disarmed.
+    """Contain a message's Markdown so that it cannot affect the rest of the page: close open fences, escape swallowing tags.
 
-    `typed`: words of a person, who meant line breaks as such and a line of dashes or a `#` as what they look like.
+    `typed`: text typed by the user, whose line breaks, dashes and `#` are meant literally.
     """
     out: list[str] = []
     fence = ""
@@ -238,7 +238,7 @@ def _fence_code(text: str, info: str) -> str:
 
 
 def _arguments(call: ToolCall) -> tuple[str, str]:
-    """Return arguments to read: JSON with indentation, other text as it is."""
+    """Return arguments for display: indented JSON, other text unchanged."""
     if not isinstance(call.arguments, str):
         return dumps(call.arguments, 2), "json"
     value = try_parse(call.arguments)
@@ -262,7 +262,7 @@ def _one_line(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return words in the middle of a line that are not markup."""
+    """Return inline text with markup escaped."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", _one_line(text))
 
 
@@ -271,7 +271,7 @@ def _inline_html(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a span of code around anything."""
+    """Return a code span for any text."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -287,7 +287,7 @@ def _percent(found: re.Match[str]) -> str:
 
 
 def _time(at: str | None) -> str:
-    """Return a time for people: to the second, with the zone where it is not UTC."""
+    """Return a time for display: to the second, with the zone unless it is UTC."""
     if not at:
         return ""
     try:

@@ -1,1 +1,1 @@
-"""OpenAI's two wires as files: Chat messages and Responses items, both ways."""
+"""Read and write OpenAI's two wires as files: Chat messages and Responses items."""

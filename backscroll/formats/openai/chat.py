@@ -1,7 +1,7 @@
-"""Files of OpenAI Chat messages: a list, an object with `messages`, one conversation or one message a line.
+"""Files of OpenAI Chat messages: a list, an object with `messages`, one conversation or one message per line.
 
-Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
-`openai/message`. Refuses: what is not a message; it is kept beside, with a problem.
+Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are re-exported from
+`openai/message`. Entries that are not messages are kept as asides, with a problem.
 """
 
 from __future__ import annotations

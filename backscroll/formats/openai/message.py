@@ -1,8 +1,8 @@
-"""One OpenAI Chat message as one of ours and back, to the same JSON value.
+"""Convert an OpenAI Chat message to one of ours and back to the same JSON value.
 
-Owns: the plain functions that programs use. Where a message of ours would not give the same wire message by itself (`content:
-null`, the role `developer`, fields that we do not know), what is missing is in `metadata["openai"]`: `role`, `content`
-(how the content stood), `fields`. Refuses: judging validity; assembly does that.
+Owns: the plain functions that programs use. If a message of ours alone would not give the same wire message (`content: null`,
+the role `developer`, unknown fields), the rest is in `metadata["openai"]`: `role`, `content` (its original form), `fields`.
+Validity is checked by assembly.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def messages_from_openai(messages: Sequence[Json]) -> list[ForeignMessage]:
 
 
 class LegacyCalls:
-    """Names for the calls of the old `function_call` field, which has no ids: the answer belongs to the latest call."""
+    """Ids for the calls of the old `function_call` field, which has none: a result belongs to the latest call."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -74,7 +74,7 @@ class LegacyCalls:
         return self._latest[name]
 
     def find_call_id(self, name: str) -> str:
-        """Return the id of the call that a function answers; empty where it was never called."""
+        """Return the id of the call that a function's result answers; empty if it was never called."""
         return self._latest.get(name, "")
 
 
@@ -83,7 +83,7 @@ def message_from_openai(data: Mapping[str, Json], pairing: LegacyCalls | None = 
     if len(data) == 2 and data["role"] in _SPEAKERS and type(text := data.get("content")) is str and text:
         return ROLES[data["role"]], Content(
             (Text(text),)
-        )  # nearly every message; what follows gives the same
+        )  # fast path for nearly every message; the code below gives the same
     role, fields = ROLES[data["role"]], without(data, "role")
     pairing = pairing or LegacyCalls()
     if role == "tool":
@@ -110,7 +110,7 @@ def _describe_content_shape(data: Mapping[str, Json]) -> str:
 
 
 def _result(role: str, fields: dict[str, Json], pairing: LegacyCalls) -> tuple[Part, ...]:
-    """Take the fields it understands out of `fields`."""
+    """Remove the known fields from `fields` and return their parts."""
     name = fields.pop("name") if isinstance(fields.get("name"), str) else None
     if role == "tool":
         call = fields.pop("tool_call_id") if isinstance(fields.get("tool_call_id"), str) else ""
@@ -121,7 +121,7 @@ def _result(role: str, fields: dict[str, Json], pairing: LegacyCalls) -> tuple[P
 
 
 def _take_content(fields: dict[str, Json]) -> Json:
-    """Return the content, taken out of the fields where it is of a kind that we understand."""
+    """Return the content, removed from the fields if it is of a known kind."""
     content = fields.get("content")
     if "content" in fields and (content is None or isinstance(content, str) or as_array(content) is not None):
         return fields.pop("content")
@@ -129,7 +129,7 @@ def _take_content(fields: dict[str, Json]) -> Json:
 
 
 def _take_parts(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Part, ...], str | None]:
-    """Take the fields it understands out of `fields`."""
+    """Remove the known fields from `fields` and return their parts."""
     parts: list[Part] = []
     for key in _THOUGHT:
         if isinstance(fields.get(key), str) and fields[key]:
@@ -165,7 +165,7 @@ def _take_parts(fields: dict[str, Json], pairing: LegacyCalls) -> tuple[tuple[Pa
 
 
 def message_to_openai(role: Role, content: Content, blobs: Blobs, note: Note = quiet) -> dict[str, Json]:
-    """Return the wire message for one of ours. Raises InvalidInput where it takes several (see `openai_messages`)."""
+    """Return the wire message for one of ours. Raises InvalidInput if it takes several (see `openai_messages`)."""
     out = openai_messages(role, content, blobs, note)
     if len(out) != 1:
         raise InvalidInput(f"this takes {len(out)} messages on the wire", hint="use openai_messages")
@@ -173,7 +173,7 @@ def message_to_openai(role: Role, content: Content, blobs: Blobs, note: Note = q
 
 
 def openai_messages(role: Role, content: Content, blobs: Blobs, note: Note = quiet) -> list[dict[str, Json]]:
-    """Return the wire messages for one of ours: results of tools are a message each, whatever else was said follows."""
+    """Return the wire messages for one of ours: each tool result is a message, other content follows."""
     results = [part for part in content.parts if isinstance(part, ToolResult)]
     if role == "tool" and len(results) <= 1 and len(results) == len(content.parts):
         return [_wire(role, content, blobs, note)]

@@ -1,8 +1,8 @@
-"""Parts of OpenAI Chat messages and ours, both ways.
+"""Convert parts of OpenAI Chat messages to ours and back.
 
-Owns: content parts (text, refusal, image_url, input_audio, file) and tool calls. A part that would not come back exactly
-as it was is kept as `Opaque`, so nothing is ever bent to fit. What the wire attaches beyond our fields is in
-`extra["openai"]`. Refuses: whole messages; `openai/message` owns those.
+Owns: content parts (text, refusal, image_url, input_audio, file) and tool calls. A part that would not survive a round trip
+exactly is kept as `Opaque`. What the wire attaches beyond our fields is in `extra["openai"]`. Whole messages:
+`openai/message`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AUDIO_TYPES = {short: full for full, short in _AUDIO.items()}
 
 
 def opaque(kind: str, value: Json, **facts: Json) -> Opaque:
-    """Return a value that we do not take apart."""
+    """Return a value kept unparsed."""
     return Opaque(VENDOR, kind, dumps(value), under(VENDOR, facts))
 
 
@@ -111,7 +111,7 @@ def _file(data: Mapping[str, Json]) -> Media | None:
 
 
 def part_to(part: ContentPart, blobs: Blobs, note: Note) -> dict[str, Json] | None:
-    """Return a content part for a user message, as it came from the wire or as the wire would say it; None where it cannot."""
+    """Return a content part for a user message, as received or in the wire's form; None if inexpressible."""
     facts = dict(of_vendor(part.extra, VENDOR))
     match part:
         case Text() if facts.get("type") == "refusal":
@@ -158,7 +158,7 @@ def _media_to(part: Media, facts: dict[str, Json], blobs: Blobs, note: Note) -> 
 
 
 def call_from(item: Json) -> ToolCall | Opaque:
-    """Return one entry of `tool_calls`. `arguments` stays what it was: a string on the wire, an object with some servers."""
+    """Return one entry of `tool_calls`. `arguments` keeps its type: a string on the wire, an object with some servers."""
     data = as_object(item) or {}
     custom = data.get("type") == "custom"
     inner = as_object(data.get("custom" if custom else "function"))
@@ -176,9 +176,9 @@ def call_from(item: Json) -> ToolCall | Opaque:
 
 
 def call_to(call: ToolCall) -> dict[str, Json]:
-    """Return the entry of `tool_calls` for a call, as it came from the wire or as the wire would say it."""
+    """Return the entry of `tool_calls` for a call, as received or in the wire's form."""
     facts = dict(of_vendor(call.extra, VENDOR))
-    kind = facts.pop("type", "function")  # None: some servers leave it away
+    kind = facts.pop("type", "function")  # None: some servers omit it
     key, said = ("custom", "input") if kind == "custom" else ("function", "arguments")
     inner: dict[str, Json] = {"name": call.name, said: call.arguments}
     inner |= as_object(facts.pop("inner", None)) or {}

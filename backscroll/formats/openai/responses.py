@@ -1,8 +1,8 @@
 """Files of OpenAI Responses items: a request with `input`, a response with `output`, a bare list, or one of the first per line.
 
-Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are handed on from
-`openai/responses_item`. Refuses: what is not an item; it is kept beside, with a problem. Single items per line are what Codex
-writes: `codex` reads those.
+Owns: recognising, reading and writing them, in the shape they had. The plain functions for programs are re-exported from
+`openai/responses_item`. Entries that are not items are kept as asides, with a problem. Files with one item per line are
+Codex's: `codex` reads those.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _talk(name: str, value: Json, shape: Shape, line: int | None = None) -> _Res
 
 
 def _rows(source: Source) -> list[_ResponseItems]:
-    """Return one request or response per line; empty where the first line is none."""
+    """Return one request or response per line; empty if the first line is neither."""
     out: list[_ResponseItems] = []
     for number, line in source.lines():
         if not line.strip():
@@ -149,7 +149,7 @@ def _rows(source: Source) -> list[_ResponseItems]:
 
 
 def _salvage_items(source: Source, text: str, why: str) -> _ResponseItems:
-    """Return the whole items of a document that breaks off."""
+    """Return the complete items of a truncated document."""
     opens = _KEY.search(text)
     if opens or text.lstrip().startswith("["):
         whole, cut = elements(text, opens.end() if opens else 0)

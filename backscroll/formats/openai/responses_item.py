@@ -1,8 +1,8 @@
-"""Items of the OpenAI Responses wire as messages of ours and back, to the same JSON value.
+"""Convert items of the OpenAI Responses wire to messages and back to the same JSON value.
 
-Owns: the plain functions that programs use. One item is one message; its words go into parts, what is left of it is in
+Owns: the plain functions that programs use. One item is one message; its text goes into parts, the rest is in
 `metadata["openai-responses"]["item"]`. The instructions of a request are a system message with `place: instructions`.
-Rollouts of Codex hold the same items, so `codex/item` reads them. Refuses: judging validity.
+Rollouts of Codex contain the same items, so `codex/item` reads them. Does not judge validity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VENDOR = "openai-responses"
 
 
 class ResponsesPrompt(NamedTuple):
-    """The two parts of a request that hold words; `instructions` is None where there are none."""
+    """The two parts of a request that contain text; `instructions` is None where there are none."""
 
     instructions: str | None
     input: list[dict[str, Json]]
@@ -56,7 +56,7 @@ def instructions_from(text: str) -> Content:
 
 
 def message_from_item(item: Mapping[str, Json]) -> tuple[Role, Content] | None:
-    """Return one item; None for what is not a message, or could not be written again as it is."""
+    """Return one item as a message; None if it is not one, or would not survive a round trip."""
     bare = "type" not in item and "role" in item
     payload = {"type": "message", **item} if bare else dict(item)
     if not is_item(payload):
@@ -75,7 +75,7 @@ def message_from_item(item: Mapping[str, Json]) -> tuple[Role, Content] | None:
 def messages_to_responses(
     messages: Iterable[ForeignMessage], blobs: Blobs, note: Note = quiet
 ) -> ResponsesPrompt:
-    """Return instructions and items."""
+    """Return the instructions and the items of messages."""
     instructions: str | None = None
     out: list[dict[str, Json]] = []
     for message in messages:
@@ -87,13 +87,13 @@ def messages_to_responses(
 
 
 def is_instructions(message: ForeignMessage) -> bool:
-    """Return True for a system message that was the instructions, or comes from elsewhere."""
+    """Return True for a system message that was the instructions, or comes from another format."""
     meta = own(message.content, VENDOR)
     return message.role == "system" and (VENDOR not in message.content.metadata or "place" in meta)
 
 
 def items_of(role: Role, content: Content, blobs: Blobs, note: Note) -> list[dict[str, Json]]:
-    """Return the items of one message: the one it was, or new ones for a message from elsewhere."""
+    """Return the items of one message: the original, or new ones for a message from another format."""
     meta = own(content, VENDOR)
     skeleton = as_object(meta.get("item"))
     payload = put_back(skeleton, content.parts, blobs, note) if skeleton is not None else None

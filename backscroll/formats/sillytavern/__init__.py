@@ -1,1 +1,1 @@
-"""Chats of SillyTavern, both ways."""
+"""Read and write SillyTavern chats."""

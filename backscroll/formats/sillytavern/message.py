@@ -1,18 +1,18 @@
-"""One line of a SillyTavern chat as messages of ours.
+"""Convert one line of a SillyTavern chat to messages.
 
-Owns: what each field of a line means. `mes` is what is on the screen and wins over the swipe it came from; `is_system`
-means "not sent to the model", not a role; who speaks is `is_user`, or `extra.type` for narrators and notes. A line with
-tool invocations becomes a reply with calls and a message with their results. Whatever has no home in our parts stays in
-`metadata["sillytavern"]`, so that `sillytavern/writer` can put the line together again:
+Owns: the meaning of each field of a line. `mes` is the displayed text and wins over the swipe it came from; `is_system`
+means "not sent to the model", not a role; the sender is `is_user`, or `extra.type` for narrators and notes. A line with
+tool invocations becomes a reply with calls and a message with their results. Other fields stay in `metadata["sillytavern"]`,
+so that `sillytavern/writer` can rebuild the line:
 
     fields       send_date, gen_started, gen_finished and the rest of `extra`, for this swipe
-    naive        send_date did not say its time zone
+    naive        send_date had no time zone
     line         the other keys of the line (on the live swipe only)
     swiped       the line has swipes, with `swipe_info` ("info") or without ("bare")
     stale        the text of the live swipe, where it lagged behind `mes`
-    info         swipe_info of the live swipe, where it says other things than the line does
+    info         swipe_info of the live swipe, if it differs from the line
     invocations  the line was one of tool calls
-    raw          the whole line, where all of the above would not give it back; `written` says when it still holds
+    raw          the whole line, if the above cannot restore it; `written` tells whether it is still current
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from backscroll.vocab.part import Json, Media, Part, Reasoning, Text, ToolCall, 
 KEY = "sillytavern"
 #: Fields that belong to a swipe: SillyTavern exchanges them when the user swipes.
 SWIPED = ("send_date", "gen_started", "gen_finished", "extra")
-#: `extra.type` of lines that neither the user nor the character said.
+#: `extra.type` of lines from neither the user nor the character.
 UNSPOKEN = frozenset(
     {
         "narrator",
@@ -78,13 +78,13 @@ def mapping(value: Json) -> dict[str, Json]:
 
 
 def unspoken(extra: Mapping[str, Json]) -> bool:
-    """Return True if `extra` marks a line that neither the user nor the character said."""
+    """Return True if `extra` marks a line from neither the user nor the character."""
     kind = extra.get("type")
     return isinstance(kind, str) and kind in UNSPOKEN
 
 
 def messages_of(line: Mapping[str, Json], number: int | None) -> list[ForeignMessage]:
-    """Return the messages that one line says: one, or two where it holds tool invocations."""
+    """Return the messages of one line: one, or two if it holds tool invocations."""
     if _invocations(line):
         return _tool_messages(line, number)
     alternatives, times, chosen = _alternatives(line)
@@ -112,7 +112,7 @@ def _role(line: Mapping[str, Json]) -> Role:
 
 
 class Swipes(NamedTuple):
-    """The swipes of a line where they are sound: texts, and one of them chosen."""
+    """The swipes of a line, if valid: texts, and the index of the chosen one."""
 
     texts: list[str]
     chosen: int
@@ -132,7 +132,7 @@ def _swipes(line: Mapping[str, Json]) -> Swipes | None:
 
 
 def _live(line: Mapping[str, Json]) -> Content:
-    """Return what the line says now: `mes`, with the fields of the line itself."""
+    """Return the live content: `mes`, with the fields of the line itself."""
     extra = dict(mapping(line.get("extra")))
     parts = _take_parts(extra, line.get("mes"))
     kept = _fields(line, extra)
@@ -155,7 +155,7 @@ def _author(line: Mapping[str, Json]) -> str | None:
 
 
 def _fields(holder: Mapping[str, Json], extra: dict[str, Json]) -> dict[str, Json]:
-    """Return what a swipe knows about itself, with `extra` reduced to what our parts do not say."""
+    """Return the fields of a swipe, with `extra` reduced to what our parts do not contain."""
     fields = {k: holder[k] for k in SWIPED if k in holder}
     if isinstance(fields.get("extra"), dict):
         fields["extra"] = extra
@@ -189,7 +189,7 @@ def _alternatives(line: Mapping[str, Json]) -> tuple[list[Content], list[str | N
 
 
 def _take_parts(extra: dict[str, Json], text: Json) -> tuple[Part, ...]:
-    """Return the parts of one swipe; takes out of `extra` what the parts say."""
+    """Return the parts of one swipe; removes their fields from `extra`."""
     parts: list[Part] = []
     reasoning, signature = extra.get("reasoning"), extra.get("reasoning_signature")
     if isinstance(reasoning, str) and (reasoning or isinstance(signature, str)):
@@ -204,7 +204,7 @@ def _take_parts(extra: dict[str, Json], text: Json) -> tuple[Part, ...]:
 
 
 def _attachments(extra: dict[str, Json]) -> list[Media]:
-    """Return images, sounds and files; takes them out of `extra` and notes in each part where it came from."""
+    """Return images, sounds and files; removes them from `extra` and records the origin in each part."""
     out: list[Media] = []
     for key in ATTACHED:
         value = extra.get(key)
@@ -261,7 +261,8 @@ def _invocations(line: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def _tool_messages(line: Mapping[str, Json], number: int | None) -> list[ForeignMessage]:
-    """Return a reply that calls tools, and the message with their results. `mes` only renders the same in HTML: it is kept aside."""
+    """Return a reply that calls tools, and the message with their results. `mes` only renders the same as HTML; it is kept in
+    the metadata."""
     extra = dict(mapping(line.get("extra")))
     del extra["tool_invocations"]
     calls: list[Part] = list(_take_parts(extra, None))

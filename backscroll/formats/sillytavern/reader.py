@@ -1,9 +1,8 @@
 """SillyTavern chats (`.jsonl`): one line of header, then one line per message.
 
-Owns: recognising a chat, its header (old group chats have none), what is known about it as a whole, and going on after a
-line that cannot be read. Every line that could not be put together again from our parts alone keeps its raw form in the
-metadata of its message, so that an export gives the same JSON values for every line. What a line means:
-`sillytavern/message`; the way out: `sillytavern/writer`.
+Owns: recognising a chat, its header (old group chats have none), its metadata, and continuing after an unreadable line. A
+line that our parts alone cannot restore keeps its raw form in the metadata of its message, so that an export gives the same
+JSON values for every line. Single lines: `sillytavern/message`; writing: `sillytavern/writer`.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ _NAMED = re.compile(r'"(chat_metadata|is_user|mes|user_name|character_name|swipe
 
 
 def sniff(source: Source) -> float:
-    """Return how surely this is a SillyTavern chat."""
+    """Return the confidence that this is a SillyTavern chat."""
     if source.is_folder:
         return 0.0
     for text in source.head().split("\n")[:5]:
         value = try_parse(text)
         if isinstance(value, NotJson):
-            if text.lstrip().startswith("{") and len(text) > 1000:  # a line longer than what we looked at
+            if text.lstrip().startswith("{") and len(text) > 1000:  # a line longer than the sample
                 names = set(_NAMED.findall(text))
                 return 0.9 if "chat_metadata" in names or {"mes", "is_user"} <= names else 0.0
             continue
@@ -189,7 +188,7 @@ def _items(source: Source, *, has_header: bool) -> Iterator[Item]:
 
 
 def _read_line(line: dict[str, Json], number: int) -> list[ForeignMessage]:
-    """Return the messages of a line; where our parts alone would give another line back, the raw one is kept as well."""
+    """Return the messages of a line; if our parts alone cannot restore it, the raw line is kept too."""
     messages = messages_of(line, number)
     results = [part for m in messages[1:] for part in m.content.parts if isinstance(part, ToolResult)]
     lines = SillyTavernWriter("", no_blobs, []).lines(messages[0], results)

@@ -1,8 +1,8 @@
-"""SillyTavern's many ways to write a time, as ISO 8601.
+"""Parse SillyTavern's many time formats to ISO 8601.
 
-Over the years `send_date` was a number, a sentence in the language of the browser, two home-made shapes and ISO. Some of
-them never said a time zone: those are read as UTC and marked as naive, so that the zone is not taken for a fact. Refuses to
-guess: what it does not know for sure gives None, and the raw value stays with the message.
+Over the years `send_date` was a number, a sentence in the language of the browser, two formats of its own and ISO. Some of
+them have no time zone: those are read as UTC and marked as naive. Nothing is guessed: an uncertain value gives None, and the
+raw value stays with the message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.vocab.part import Json
 
 
 class SourceTime(NamedTuple):
-    """A time as ISO 8601 with a zone; `naive` where the source did not say the zone."""
+    """A time as ISO 8601 with a zone; `naive` if the source had no zone."""
 
     iso: str
     naive: bool
@@ -54,7 +54,7 @@ _AMERICAN = re.compile(
 
 
 def when(value: Json) -> SourceTime | None:
-    """Return the time that a `send_date`, `gen_started` or `create_date` means; None where it cannot be known."""
+    """Return the time of a `send_date`, `gen_started` or `create_date`; None if it is ambiguous."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -76,9 +76,7 @@ def _of_number(number: float) -> SourceTime | None:
 
 
 def _iso(text: str) -> SourceTime | None:
-    if (
-        len(text) < 16 or text[4] != "-"
-    ):  # dates without a time, week dates and bare digits are not what is meant
+    if len(text) < 16 or text[4] != "-":  # dates without a time, week dates and bare digits are not accepted
         return None
     try:
         found = datetime.fromisoformat(text)

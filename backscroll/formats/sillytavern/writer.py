@@ -1,8 +1,8 @@
-"""Messages as lines of a SillyTavern chat.
+"""Write messages as lines of a SillyTavern chat.
 
-Owns: putting imported lines together again (the same JSON values, where nothing was changed since), and saying a conversation
-from elsewhere in SillyTavern's terms: system text as narrator, tool calls with their results as one line, alternatives as
-swipes. What it cannot say it reports.
+Owns: rebuilding imported lines (the same JSON values, if unchanged), and expressing conversations from other tools in
+SillyTavern's terms: system text as narrator, tool calls with their results as one line, alternatives as swipes. Losses are
+reported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.vocab.foreign import Aside, ForeignMessage, ForeignThread, Probl
 from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Opaque, Reasoning, Text, ToolCall, ToolResult
 
-LINE_ASIDE = "sillytavern-line"  # a sound line of the chat that is not a message
+LINE_ASIDE = "sillytavern-line"  # a valid line of the chat that is not a message
 BROKEN_ASIDE = "sillytavern-broken"  # a line that is not JSON
 _LISTED = ("media", "files", "image_swipes")
 
@@ -104,12 +104,12 @@ def canonical(lines: Sequence[Mapping[str, Json]]) -> str:
 
 
 def fingerprint(lines: Sequence[Mapping[str, Json]]) -> str:
-    """Return a short name for the JSON values of these lines."""
+    """Return a short hash of the JSON values of these lines."""
     return hashlib.sha256(canonical(lines).encode()).hexdigest()
 
 
 class SillyTavernWriter:
-    """Turns one message at a time into lines, and notes what cannot be said."""
+    """Turns one message at a time into lines, and records losses."""
 
     def __init__(self, character: str, blobs: Blobs, problems: list[Problem]) -> None:
         self.character = character or "Assistant"
@@ -117,7 +117,7 @@ class SillyTavernWriter:
         self.problems = problems
 
     def lines(self, message: ForeignMessage, results: Sequence[ToolResult]) -> list[dict[str, Json]]:
-        """Return the lines of a message and the results of its calls; the line it was read from where nothing changed."""
+        """Return the lines of a message and the results of its calls; the original line if nothing changed."""
         calls = [part for part in message.content.parts if isinstance(part, ToolCall)]
         kept = mapping(message.content.metadata.get(KEY))
         worded = (Text,) if kept.get("invocations") else (Text, Media)
@@ -134,7 +134,7 @@ class SillyTavernWriter:
         self.problems.append(Problem(what, message.line if message else None))
 
     def note_flags(self, message: ForeignMessage) -> None:
-        """Report what no line of a chat can say about a message as such."""
+        """Report flags of a message that no line of a chat can express."""
         if message.pinned:
             self._problem("SillyTavern has no pinned messages: the pin was left out", message)
         if message.parent_id is not None:
@@ -256,7 +256,7 @@ class SillyTavernWriter:
         *,
         whole: bool,
     ) -> dict[str, Json]:
-        """Return one line for all calls of a reply and their results. `whole`: no other line says the rest of the message."""
+        """Return one line for all calls of a reply and their results. `whole`: no other line holds the rest of the message."""
         invocations = [self._invocation(call, answers.get(call.id), message) for call in calls]
         kept = mapping(message.content.metadata.get(KEY))
         line: dict[str, Json] = {}
@@ -315,7 +315,7 @@ class SillyTavernWriter:
         return try_parse(text) if mapping(result.extra.get(KEY)).get("json") else text
 
     def orphan(self, result: ToolResult) -> dict[str, Json]:
-        """Return a result whose call is not there: said as a call without parameters, so that the words are kept."""
+        """Return a result whose call is missing as a call without parameters, so that its text is kept."""
         self._problem(f"the tool result {result.call_id} has no call: it was written with an empty one")
         call = {
             "id": result.call_id,
@@ -335,7 +335,7 @@ class SillyTavernWriter:
 
 
 def _find_kept_line(message: ForeignMessage) -> Mapping[str, Json] | None:
-    """Return what the import kept about the line; it stays with the swipe that was live then, which may not be live now."""
+    """Return the line's metadata from the import; it is on the swipe that was live then, which may not be live now."""
     for content in (message.content, *message.alternatives):
         kept = mapping(content.metadata.get(KEY))
         if "line" in kept:
@@ -344,7 +344,7 @@ def _find_kept_line(message: ForeignMessage) -> Mapping[str, Json] | None:
 
 
 def _results(message: ForeignMessage) -> list[ToolResult]:
-    """Return the results in a tool message; bare words in it count as a result of no known call."""
+    """Return the results in a tool message; bare text counts as a result of an unknown call."""
     found = [part for part in message.content.parts if isinstance(part, ToolResult)]
     words = [part for part in message.content.parts if isinstance(part, Text | Media)]
     if words:
@@ -353,7 +353,7 @@ def _results(message: ForeignMessage) -> list[ToolResult]:
 
 
 def _render_tool_calls(invocations: Sequence[Mapping[str, Json]]) -> str:
-    """Return what SillyTavern shows for a line of tool calls."""
+    """Return the HTML that SillyTavern shows for a line of tool calls."""
     names = html.escape(", ".join(str(item["name"]) for item in invocations), quote=False)
     body = html.escape(dumps(list(invocations), indent=2), quote=False)
     return f"<details><summary>Tool calls: {names}</summary><pre><code>{body}</code></pre></details>"

@@ -1,1 +1,1 @@
-"""Shared parts of format readers: JSON in any state, lines, huge documents, trees of messages, bytes inside JSON. No format by name."""
+"""Shared parts of format readers: damaged JSON, lines, huge documents, trees of messages, bytes in JSON."""

@@ -1,7 +1,7 @@
-"""Account exports of chat services: a folder with one or more huge documents and attached files.
+"""Read account exports of chat services: a folder with one or more huge documents and attached files.
 
-Owns: finding those files, telling a service by how its document begins, and handing on what belongs to no conversation.
-Refuses: to know any service.
+Owns: finding those files, detecting a service by the start of its document, and passing on what belongs to no conversation.
+Knows no particular service.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def documents(source: Source) -> list[Source]:
 
 
 def sniff_documents(source: Source, likely: Callable[[str], float]) -> float:
-    """Return how sure `likely` is about the first document, judged by its head."""
+    """Return the confidence of `likely` about the first document, from its head."""
     first = next(iter(documents(source)), None)
     if first is None:
         return 0.0
@@ -51,7 +51,7 @@ def read_conversations(
     to_thread: Callable[[Mapping[str, Json], str], ForeignThread],
     lacks: str,
 ) -> Iterator[ForeignThread | Problem | Aside]:
-    """Yield the conversations of a document, a list or a single one, and what stands beside them. `lacks`: what other elements miss."""
+    """Yield the conversations of a document (a list or a single one) and its other content. `lacks`: what other elements lack."""
     members: dict[str, Json] = {}
     for piece in pieces(document, "conversations"):
         if isinstance(piece, Problem):
@@ -69,10 +69,10 @@ def read_conversations(
 
 
 def with_leftovers(found: Iterable[ForeignThread | Problem | Aside]) -> Iterator[ForeignThread]:
-    """Yield the threads, each with what came after it and belongs to no conversation (for the first: also before it).
+    """Yield the threads, each with the content after it that belongs to no conversation (for the first: also before it).
 
-    Holds one thread back, so that problems in the rest of a file are reported. Raises FormatError where there are
-    problems and no thread.
+    Holds one thread back, so that problems in the rest of a file are reported. Raises FormatError if there are problems and
+    no thread.
     """
     held: ForeignThread | None = None
     leftovers: list[Problem | Aside] = []
@@ -96,7 +96,7 @@ def _append_leftovers(thread: ForeignThread, leftovers: list[Problem | Aside]) -
 
 
 def beside(members: Mapping[str, Json]) -> Iterator[Aside]:
-    """Yield what an export holds beside its conversations (the account, projects, ...), kept to the letter."""
+    """Yield the other content of an export (the account, projects, ...) verbatim."""
     for key, value in members.items():
         if value not in (None, "", [], {}):
             yield Aside(key, dumps(value))
@@ -126,7 +126,7 @@ class ExportFiles:
         self._names: dict[str, str] | None = None
 
     def find(self, id: str, name: str = "") -> tuple[str, Source] | None:
-        """Return the name it had when it was attached, as far as known, and the file; None where the export lacks it."""
+        """Return the original file name, if known, and the file; None if the export lacks it."""
         for path in self._paths(id, name):
             found = self._source.child(path)
             if found is not None and not found.is_folder:
@@ -164,7 +164,7 @@ class ExportFiles:
 
 
 def bytes_of(file: Source) -> bytes | None:
-    """Return the bytes of an attached file; None where it cannot be read."""
+    """Return the bytes of an attached file; None if it cannot be read."""
     try:
         return file.data()
     except (BackscrollError, OSError):

@@ -1,7 +1,7 @@
-"""Where lists of messages are in a file: a JSON list, an object with `messages`, one conversation or one message a line.
+"""Find the lists of messages in a file: a JSON list, an object with `messages`, one conversation or one message per line.
 
-Owns: telling these shapes apart, reading the two line shapes without holding the file, saving the whole messages of a
-document that breaks off, and writing each shape. Refuses: to look into a message; that is the format's business.
+Owns: telling these shapes apart, streaming the two line shapes, salvaging the complete messages of a truncated document, and
+writing each shape. Messages themselves are parsed by the formats.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class MessageList:
 
     name: str
     shape: Shape
-    document: Mapping[str, Json]  # the keys beside `messages`
+    document: Mapping[str, Json]  # the keys besides `messages`
     entries: Iterable[Found]
 
 
 def shape_of(value: Json) -> Shape:
-    """Return the shape that a thread's metadata asks for; an object where it asks for none."""
+    """Return the shape that a thread's metadata asks for; default: an object."""
     return value if value in ("list", "object", "row", "rows") else "object"
 
 
 def conversations(source: Source) -> Iterator[MessageList]:
-    """Yield the lists of messages in a file. Raises FormatError where there is none."""
+    """Yield the lists of messages in a file. Raises FormatError if there is none."""
     first = _first_row(source)
     if first is not None and as_array(first.get("messages")) is not None:
         return _conversation_rows(source)
@@ -51,7 +51,7 @@ def conversations(source: Source) -> Iterator[MessageList]:
 
 
 def _first_row(source: Source) -> dict[str, Json] | None:
-    """Return the object on the first line that is not blank; None where that line alone is not an object."""
+    """Return the object on the first non-blank line; None if that line is not an object."""
     for number, line in source.lines():
         if line.strip():
             row = parse_row(number, line)
@@ -72,7 +72,7 @@ def _message_rows(source: Source) -> Iterator[Found]:
 
 
 def _conversation_rows(source: Source) -> Iterator[MessageList]:
-    """Yield one conversation a line; what is wrong with a line travels with the conversation before or after it."""
+    """Yield one conversation per line; problems of a line are attached to the conversation before or after it."""
     waiting: MessageList | None = None
     troubles: list[Found] = []
     for number, line in source.lines():
@@ -124,7 +124,7 @@ _HINT = "expected a JSON list of messages, an object with `messages`, or one of 
 
 
 def _salvage_document(source: Source, text: str, why: str) -> MessageList:
-    """Return whatever is whole in a document that is not JSON: elements before the break, or single lines."""
+    """Return the complete content of a document that is not valid JSON: elements before the break, or single lines."""
     opens = _OBJECT_OPENS.match(text)
     if opens or text.lstrip().startswith("["):
         whole, cut = elements(text, opens.end() if opens else 0)
@@ -143,7 +143,7 @@ def _salvage_document(source: Source, text: str, why: str) -> MessageList:
 def write_document(shape: Shape, document: Mapping[str, Json], entries: Iterable[str]) -> Iterator[str]:
     """Yield the text of a conversation in its shape, from the JSON texts of its messages.
 
-    `document` is read only once the first entry is there, because some keys (Anthropic's `system`) come from the messages.
+    `document` is read only after the first entry, because some keys (Anthropic's `system`) come from the messages.
     """
     texts = iter(entries)
     if shape == "rows":
@@ -164,7 +164,8 @@ def write_document(shape: Shape, document: Mapping[str, Json], entries: Iterable
 
 
 def sniff_messages(head: str, looks: Callable[[Mapping[str, Json], str], float]) -> float:
-    """Ask `looks(first message or object, text that begins there)` about the head of a file; 0.0 where it is not a list."""
+    """Return the confidence of `looks(first message or object, text from there)` for the head of a file; 0.0 if it is not a
+    list."""
     text = head.lstrip()
     if not text or text[0] not in "[{":
         return 0.0
@@ -192,7 +193,7 @@ _ROLE = re.compile(r'"role"\s*:\s*"(\w+)"')
 
 
 def _sniff_list(text: str, looks: Callable[[Mapping[str, Json], str], float]) -> float:
-    """Return the head may end inside the first message; then its role has to be enough."""
+    """Return the confidence for a list; if the head ends inside the first message, its role decides."""
     if not text.startswith("["):
         return 0.0
     whole, _ = elements(text)

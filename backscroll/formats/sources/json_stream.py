@@ -1,8 +1,7 @@
-"""One huge JSON document, element by element, in little memory.
+"""Stream a huge JSON document element by element, in little memory.
 
-Owns: an array of conversations, or an object that holds one, read from pieces of text. Whatever is whole is given out; an
-element that is not JSON is skipped and reported; a file that breaks off is reported with the place. Refuses: to know what the
-elements mean.
+Owns: an array of conversations, or an object that holds one, read from pieces of text. Complete elements are yielded; an
+invalid element is skipped and reported; a truncated file is reported with the position. Does not interpret the elements.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from backscroll.vocab.values.nesting import DEEPEST_LINE, is_deeper
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{},]', re.DOTALL)
-_NEAR_THE_END = 16  # an escape or a literal that is cut in two fails at most so far from the cut
+_NEAR_THE_END = 16  # a cut escape or literal fails at most this far from the cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ Piece: TypeAlias = StreamElement | Member | Problem
 
 
 class _BrokenValue(Exception):
-    """A value that is not JSON; the rest of the text may still be."""
+    """A value that is not valid JSON; the rest of the text may be."""
 
 
 class _UnexpectedEnd(Exception):
@@ -57,13 +56,11 @@ class _UnexpectedEnd(Exception):
 
 def _finite(text: str) -> float | str:
     number = float(text)
-    return (
-        number if math.isfinite(number) else text
-    )  # a number that JSON does not have stays what was written
+    return number if math.isfinite(number) else text  # a number that JSON does not have stays as written
 
 
 class _TextWindow:
-    """The part of the text that is being looked at: grows at its end, is dropped at its beginning."""
+    """The part of the text in memory: grows at its end, is dropped at its beginning."""
 
     def __init__(self, chunks: Iterator[str]) -> None:
         self._chunks = chunks
@@ -73,7 +70,7 @@ class _TextWindow:
         self.line = 1
 
     def _grow(self, least: int) -> bool:
-        """Return have at least so many characters ahead, where there are any; False, and nothing moves, where none came."""
+        """Read until at least `least` characters are ahead; False if the text has ended."""
         new: list[str] = []
         have = len(self._text) - self._at
         while have < least and (chunk := next(self._chunks, None)) is not None:
@@ -99,7 +96,7 @@ class _TextWindow:
                 return ""
 
     def take(self, character: str) -> None:
-        """Go past this character, or say that it is not there."""
+        """Skip this character; raises if it is not next."""
         found = self.peek()
         if not found:
             raise _UnexpectedEnd
@@ -118,7 +115,7 @@ class _TextWindow:
             except RecursionError as error:
                 raise _BrokenValue(TOO_DEEP) from error
             except json.JSONDecodeError as error:
-                # Twice as much each time: so the work stays in proportion to the text, however large the value is.
+                # Doubling keeps the work proportional to the text, however large the value is.
                 if self._near_the_end(error) and self._grow(2 * ahead):
                     continue
                 raise (_UnexpectedEnd() if self._at_the_end(error) else _BrokenValue(error.msg)) from error
@@ -144,7 +141,7 @@ class _TextWindow:
         return any(word.startswith(rest) for word in ("true", "false", "null"))
 
     def skip(self) -> None:
-        """Go past a value that is not JSON: to the comma or bracket that ends it."""
+        """Skip an invalid value, up to the comma or bracket that ends it."""
         depth, at = 0, self._at
         while True:
             found = _STRUCTURE.search(self._text, at)
@@ -165,7 +162,7 @@ class _TextWindow:
 
 
 def _elements(window: _TextWindow) -> Iterator[StreamElement | Problem]:
-    """Yield the elements of the array that opens here. Raises _Ended and _Broken where the array itself is not whole."""
+    """Yield the elements of the array that opens here. Raises if the array itself is incomplete."""
     window.take("[")
     number = 0
     while window.peek() != "]":
@@ -209,13 +206,13 @@ def pieces(source: Source, *arrays: str) -> Iterator[Piece]:
     """Yield the elements of the document where it is an array; where it is an object, its members, and instead of a member
     that is named in `arrays` the elements of its array.
 
-    Raises FormatError where the text does not even begin like either.
+    Raises FormatError if the text begins like neither.
     """
     return pieces_of(source.chunks(), source.name, *arrays)
 
 
 def pieces_of(chunks: Iterator[str], name: str, *arrays: str) -> Iterator[Piece]:
-    """Yield the same for text that comes from elsewhere."""
+    """Yield the same for text from any iterator."""
     window = _TextWindow(chunks)
     opening = window.peek()
     if opening not in ("[", "{"):

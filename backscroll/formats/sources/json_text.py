@@ -1,7 +1,7 @@
-"""JSON as other people's programs leave it: written so that any UTF-8 file can hold it, read even where it breaks off.
+"""Read and write JSON from other programs: write it so that any UTF-8 file can hold it, read it even if truncated.
 
-Owns: writing with readable letters (lone surrogates, which JavaScript leaves when it cuts an emoji in two, as escapes),
-parsing one value without ever raising, and saving the whole elements of an array whose end is missing. Refuses: files.
+Owns: writing without escapes (except lone surrogates, which JavaScript leaves when it cuts an emoji in two), parsing one
+value without raising, and salvaging the complete elements of a truncated array. Does not open files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class NotJson(NamedTuple):
     """The reason a text is not a JSON value."""
 
     what: str
-    at: int  # characters before the place
+    at: int  # characters before the position
 
 
 class ArrayElement(NamedTuple):
@@ -38,7 +38,7 @@ class ArrayElement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArrayBreak:
-    """The position where an array broke off, and the text from there on."""
+    """The position where an array breaks off, and the text from there on."""
 
     what: str
     at: int
@@ -52,45 +52,45 @@ def escape_surrogates(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return plain text that UTF-8 can hold: a lone surrogate says nothing to a reader and becomes U+FFFD."""
+    """Return plain text that UTF-8 can hold: lone surrogates become U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def dumps(value: Json, indent: int | None = None) -> str:
-    """Return readable JSON: letters of every language as themselves; compact where not indented."""
+    """Return readable JSON: letters unescaped; compact unless indented."""
     separators = (",", ":") if indent is None else None
     return escape_surrogates(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
 
 
 def try_parse(text: str) -> Json | NotJson:
-    """Return the value, or why there is none. Never raises, however deep or broken the text is."""
+    """Return the value, or why it is not valid JSON. Never raises, however deep or broken the text is."""
     try:
         return parse(text)
     except json.JSONDecodeError as error:
         return NotJson(error.msg, error.pos)
-    except ValueError as error:  # absurd nesting, numbers that JSON does not have
+    except ValueError as error:  # excessive nesting, numbers that JSON does not have
         return NotJson(str(error), 0)
 
 
 def words_parsed(text: str) -> Json | NotJson:
-    """Return valid Unicode: a JSON escape can encode a lone surrogate."""
+    """Parse a text and clean it to valid Unicode: a JSON escape can encode a lone surrogate."""
     value = try_parse(text)
     return value if isinstance(value, NotJson) or "\\u" not in text else valid_json(value)
 
 
 def object_in(text: str) -> dict[str, Json] | None:
-    """Return the object that a text holds; None where it holds anything else."""
+    """Return the object that a text holds; None if it holds anything else."""
     return as_object(try_parse(text))
 
 
 def value_in(text: str) -> Json:
-    """Return the value that a text holds; None where it is not JSON."""
+    """Return the value that a text holds; None if it is not valid JSON."""
     value = try_parse(text)
     return None if isinstance(value, NotJson) else value
 
 
 def elements(text: str, start: int = 0) -> tuple[list[ArrayElement], ArrayBreak | None]:
-    """Return the whole elements of the array that opens at `start`, and where it broke off (None where it is whole)."""
+    """Return the complete elements of the array that opens at `start`, and where it broke off (None if complete)."""
     out: list[ArrayElement] = []
     at = _skip(text, start)
     if not text.startswith("[", at):

@@ -1,7 +1,7 @@
 """Numbered lines of a log, whether it is a file of lines or one JSON document with the lines as a list.
 
-Owns: telling the two apart, and saving the whole lines of a document that breaks off. The words of a file of lines are never
-held; those of a document are. Refuses: to look into a line.
+Owns: telling the two apart, and salvaging the complete lines of a truncated document. A file of lines is never held in
+memory; a document is. Does not interpret lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backscroll.vocab.part import Json
 
 @dataclass(frozen=True, slots=True)
 class SourceLines:
-    """The lines that are not blank, with their numbers, as often as wanted."""
+    """The non-blank lines with their numbers; can be iterated repeatedly."""
 
     source: Source
     listed: tuple[str, ...] | None = None  # the lines of a document

@@ -1,6 +1,6 @@
-"""Bytes inside JSON: base64 and `data:` addresses, both ways.
+"""Encode and decode bytes in JSON: base64 and `data:` URLs.
 
-Owns: decoding only what encodes back to the very same text, so that nothing changes on a round trip. Refuses: guessing.
+Decodes only what encodes back to the same text, so that nothing changes on a round trip.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 
 
 def from_base64(text: str) -> bytes | None:
-    """Return the bytes; None where the text is not exactly what we would write for them."""
+    """Return the bytes; None if the text is not their canonical encoding."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -30,7 +30,7 @@ def to_base64(data: bytes) -> str:
 
 
 def from_data_url(url: str) -> tuple[str, bytes] | None:
-    """Return media type and bytes of a `data:` address; None where it would not come back the same."""
+    """Return media type and bytes of a `data:` URL; None if it would not round-trip."""
     found = _DATA_URL.fullmatch(url)
     if not found:
         return None
@@ -39,12 +39,12 @@ def from_data_url(url: str) -> tuple[str, bytes] | None:
 
 
 def to_data_url(media_type: str, data: bytes) -> str:
-    """Return the `data:` address of these bytes."""
+    """Return the `data:` URL of these bytes."""
     return f"data:{media_type};base64,{to_base64(data)}"
 
 
 def bytes_of(part: Media, blobs: Blobs) -> bytes | None:
-    """Return the bytes of a part, on their way in or kept by their hash; None where we only have an address, or forgot them."""
+    """Return the bytes of a part, inline or by their hash; None if there is only an address, or they were forgotten."""
     if part.data is not None:
         return part.data
     return blobs(part.blob) if part.blob else None

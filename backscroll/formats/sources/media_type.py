@@ -1,6 +1,6 @@
-"""Media types, by the given type, the name, or the first bytes.
+"""Determine media types from the given type, the name, or the first bytes.
 
-Owns the few kinds that people attach to conversations. Refuses the system's table of types, which is another on each machine.
+Covers the few types that people attach to conversations. The system's table of types differs by machine and is not used.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BY_RIFF = {b"WAVE": "audio/wav", b"WEBP": "image/webp"}
 
 
 def media_type(said: str = "", name: str = "", data: bytes = b"") -> str:
-    """Return the media type: as said where that is one, else by the name, else by the first bytes."""
+    """Return the media type: the given one if valid, else by the name, else by the first bytes."""
     if "/" in said:
         return said
     suffix = name.rpartition(".")[2].lower()

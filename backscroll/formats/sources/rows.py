@@ -1,7 +1,7 @@
 """Shared parts of formats with one JSON value per line.
 
-Owns: a line as an object or as a `Problem` with its number, typed looks into other people's JSON, times, short titles, and
-names made from content alone. Refuses: to know any vendor.
+Owns: parsing a line to an object or a `Problem` with its number, typed access to foreign JSON, times, short titles, and ids
+made from content alone. Knows no particular vendor.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.nesting import DEEPEST_LINE, is_deeper, may_be_deeper
 
-#: The kinds of asides that hold what is not even a record of the format. Their text is kept all the same.
+#: The kinds of asides for lines that are not records of the format. Their text is kept too.
 MALFORMED = "malformed"  # a line that is not JSON
-UNKNOWN = "unknown"  # JSON, but nothing that the format knows
+UNKNOWN = "unknown"  # JSON, but unknown to the format
 
 TOO_DEEP = "nested too deeply"
 
@@ -29,17 +29,17 @@ _TITLE = 80
 
 
 def as_object(value: Json) -> dict[str, Json] | None:
-    """Return the value where it is a JSON object."""
+    """Return the value if it is a JSON object."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else None
 
 
 def as_array(value: Json) -> list[Json] | None:
-    """Return the value where it is a JSON array."""
+    """Return the value if it is a JSON array."""
     return cast("list[Json]", value) if isinstance(value, list) else None
 
 
 def as_text(value: Json) -> str:
-    """Return the value where it is a string, else an empty one."""
+    """Return the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
@@ -59,14 +59,14 @@ def of_vendor(extra: Mapping[str, Json], vendor: str) -> Mapping[str, Json]:
 
 
 def under(vendor: str, facts: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return facts as `extra` or metadata of a vendor; nothing at all where there are none, so that equal words stay equal."""
+    """Return facts as `extra` or metadata of a vendor; empty if there are none, so that equal contents stay equal."""
     return {vendor: dict(facts)} if facts else {}
 
 
 def parse(text: str) -> Json:
-    """Return the JSON value of a text; raises ValueError for everything else, numbers that JSON does not have included.
+    """Return the JSON value of a text; raises ValueError for everything else, including numbers that JSON does not have.
 
-    What is nested deeper than anything here could walk through is refused as well.
+    Excessive nesting is rejected too.
     """
     if isinstance(text, OverlongLine):
         raise ValueError(text.why)  # noqa: TRY004 - the type is ours, the value was too long
@@ -103,7 +103,7 @@ def parse_row(number: int, line: str) -> dict[str, Json] | Problem:
 
 
 def keep_line(line: str, number: int) -> Aside:
-    """Return a line that is not a record of the format, kept to the letter."""
+    """Return a line that is not a record of the format as an aside, verbatim."""
     try:
         parse(line)
     except ValueError:
@@ -128,7 +128,7 @@ def time_of(value: Json) -> str | None:
 
 
 def short_title(text: str) -> str:
-    """Return the first line that says something, short enough for a list."""
+    """Return the first non-empty line, short enough for a list."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     line = " ".join(line.split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
@@ -146,6 +146,6 @@ def mint_id(*seed: Json) -> str:
 
 
 def minted_uuid(*seed: Json) -> str:
-    """Return a UUID (version 8: made our own way) that depends on the seed and on nothing else."""
+    """Return a UUID (version 8: custom) that depends only on the seed."""
     d = mint_id(*seed)
     return f"{d[:8]}-{d[8:12]}-8{d[13:16]}-{'89ab'[int(d[16], 16) % 4]}{d[17:20]}-{d[20:32]}"

@@ -1,9 +1,9 @@
-"""A conversation that is a tree, as a line with branches.
+"""Linearize a conversation tree into a live path with branches.
 
 Tools that keep every edit and every second answer store a tree of nodes. Here it becomes a sequence in which the live path
-comes first and each branch follows later, naming the message it leaves from; a second answer that nothing was said after
-becomes another version of the same message. Owns the order only: what a node says is the format's business. Refuses
-recursion: conversations are thousands of nodes deep.
+comes first and each branch follows later, naming the message it leaves from; a second answer without a continuation becomes
+another version of the same message. Owns the order only; nodes are parsed by the formats. Not recursive: conversations can be
+thousands of nodes deep.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEGINNING = ""
 
 @dataclass(frozen=True, slots=True)
 class MessageNode:
-    """One node: its parent, and who speaks in it; an empty role for a node that says nothing."""
+    """One node: its parent and role; the role is empty for a node without content."""
 
     id: str
     parent: str | None
@@ -82,14 +82,14 @@ class _MessageTree:
         return following
 
     def main(self, at: str | None) -> str | None:
-        """Return where the path through a node goes on: along the live path, elsewhere to the newest child."""
+        """Return the next node after a node: along the live path, elsewhere the newest child."""
         if at in self._live or at == self._leaf:
             return self._live.get(at)
         kids = self.children.get(at)
         return kids[-1] if kids else None
 
     def _answers(self, parent: str | None) -> tuple[str, tuple[str, ...]]:
-        """Return among the answers to one message: the one that goes on, and all versions of it, the dead ends, in order."""
+        """Return the answer to a message that continues, and all its versions (dead ends included) in order."""
         if parent not in self._groups:
             answers = [id for id in self.children.get(parent, []) if self.nodes[id].role == "assistant"]
             dead = {id for id in answers if not self.children.get(id)}
@@ -101,12 +101,12 @@ class _MessageTree:
         return self._groups[parent]
 
     def versions(self, at: str) -> tuple[str, ...]:
-        """Return all versions of an answer; empty where there is one, and for one beside the branch that continues."""
+        """Return all versions of an answer; empty if there is one, and for a version beside the continuing branch."""
         head, found = self._answers(self.parent[at])
         return found if at == head else ()
 
     def branches(self, at: str | None) -> list[str]:
-        """Return the children with which something else begins than what goes on, or than another version of an answer."""
+        """Return the children that start a branch: neither the continuation nor another version of an answer."""
         head, found = self._answers(at)
         gathered = set(found) - {head}
         main = self.main(at)
@@ -114,7 +114,7 @@ class _MessageTree:
 
 
 def walk(nodes: Sequence[MessageNode], leaf: str | None) -> Iterator[PathStep]:
-    """Yield every node that says something, once: the path to `leaf` first, then the branches.
+    """Yield every node with content once: the path to `leaf` first, then the branches.
 
     Nodes come in the order of siblings. Without a known leaf the last node is taken for it.
     """
@@ -139,7 +139,7 @@ def walk(nodes: Sequence[MessageNode], leaf: str | None) -> Iterator[PathStep]:
 def build_message(
     step: PathStep, role: Role, said: Callable[[str], tuple[Content, str | None]]
 ) -> ForeignMessage:
-    """Return the message of a step with all its versions; a node whose id begins with `#` was numbered by us and has none of its own."""
+    """Return the message of a step with all its versions; an id that begins with `#` is ours, because the node had none."""
     versions = step.versions or (step.node,)
     contents, times = zip(*map(said, versions), strict=True)
     chosen = versions.index(step.node)

@@ -1,4 +1,4 @@
-"""What turns claim, prepared for the fold: claims with their names spelled as keys, predicates in one direction, evidence, an index.
+"""Claims of turns, prepared for the fold: names as keys, predicates in one direction, evidence, an index.
 
-Lowest in the graph: imports nothing of its siblings.
+The lowest folder of the graph: imports none of its siblings.
 """

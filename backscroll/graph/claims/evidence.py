@@ -1,10 +1,10 @@
-"""Evidence that a turn gives: how much it says for a name being one, and which defaults its sentences make doubtful.
+"""Evidence from one turn: how much supports each name, and which defaults its sentences make doubtful.
 
-A turn speaks for a name as surely as its reader saw a name there (a node claim), or, where the reader only used it as the end of
-a fact or as another name, as surely as that was said; something plainly said of a name adds a little. Turns add up, so a name
-that keeps coming back is shown in the end. Whole numbers, so that taking a turn away leaves exactly what was there.
+A turn supports a name with the certainty of the reader that saw it (a node claim), or, if the reader only used it as the end of
+a fact or as another name, with the certainty of that claim; a plain statement about a name adds a little. Turns add up, so a name
+that keeps coming back is shown in the end. Whole numbers, so that removing a turn leaves exactly the previous state.
 "My husband died there" makes it doubtful that he is alive: a default that any live sentence speaks against is not assumed
-(`graph/world/completion`). The words are data (`doubts.toml`), by attribute; being careful takes no understanding of who did what.
+(`graph/world/completion`). The words are data (`doubts.toml`), by attribute; the caution needs no analysis of who did what.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from backscroll.vocab.values.table import read_table
 
 
 def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
-    """Return what one turn says for each of its names, in hundredths."""
+    """Return the evidence of one turn for each of its names, in hundredths."""
     seen: dict[str, int] = {}
     used: dict[str, int] = {}
     told: set[str] = set()
     for raw in raws:
         claim = raw.claim
         if raw.subject == PRONOUN + "asked" or (claim.kind is Claim.NODE and claim.hint == "asked"):
-            continue  # a question names no person, and an answer only where it was asked for
+            continue  # a question names no person, and an answer only if it was asked for
         worth = max(1, round(claim.sure * 100))
         if claim.kind is Claim.NODE:
             if raw.subject[0] != PRONOUN:
@@ -45,7 +45,7 @@ def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
             told.update([raw.object] if claim.sure >= PLAIN_RELATION else [])
         for one, other in ((raw.subject, raw.object), (raw.object, raw.subject)):
             if one and raw.kind is Claim.RELATION and _of(one) == other not in ("", "user"):
-                # "Ann's brother", of whom nothing is known but that
+                # "Ann's brother", of whom nothing else is known
                 used[one] = min(used[one], RELATIVE_EVIDENCE)
         if raw.other:
             _most(seen if claim.sure >= SURE else used, raw.other, worth)
@@ -56,7 +56,7 @@ def proofs(raws: Iterable[RawClaim]) -> dict[str, int]:
 
 
 def _of(key: str) -> str:
-    """Return whose relative a description speaks of."""
+    """Return the owner in a description of a relative."""
     mine = split_owner(key)
     return mine[0] if mine else ""
 
@@ -82,7 +82,7 @@ def _each_doubt() -> Mapping[str, re.Pattern[str]]:
 
 
 def find_doubted_attributes(text: str) -> frozenset[str]:
-    """Return the attributes whose defaults a sentence makes doubtful for what it names ("died": not "alive")."""
+    """Return the attributes whose defaults a sentence makes doubtful for the names in it ("died": not "alive")."""
     if not _doubting().search(text):
         return frozenset()
     return frozenset(name for name, words in _each_doubt().items() if words.search(text))

@@ -1,8 +1,8 @@
-"""Index of what the turns say: lines, mentions and votes on types, found by name.
+"""Index of the claims of turns: lines, mentions and type votes, by name.
 
-Owns storage that can be filled and emptied turn by turn, nothing that has to be judged: whom a pronoun means is
-`graph/naming/pronouns`, which names are one node is `graph/naming/identity`. Every count is whole, so that taking away what was
-put in leaves exactly what was there.
+Owns storage that is filled and emptied turn by turn, and no judgement: pronouns are resolved by
+`graph/naming/pronouns`, names are grouped by `graph/naming/identity`. All counts are whole numbers, so that removing what was
+added leaves exactly the previous state.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _NOTHING: dict[Ref, list[ClaimLine]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What claims say about the kind of thing behind a name."""
+    """What claims say about the type and gender behind a name."""
 
     type: str = ""
     gender: str = ""
-    names: tuple[str, ...] = ()  # the keys that are one with it, where that was asked for
+    names: tuple[str, ...] = ()  # the keys joined with it, if requested
 
 
 _VAGUE = frozenset({"", "thing", "concept"})
 
 
 def elect_type(votes: Mapping[str, int]) -> str:
-    """Return the type that most is said for; a vague one only where nothing else is said; the first by name among equals."""
+    """Return the type with the most votes; a vague one only if there is no other; the first by name among equals."""
     if not votes:
         return ""
     return min(votes, key=lambda type: (type in _VAGUE, -votes[type], type))
@@ -47,14 +47,12 @@ class ClaimIndex:
         self.votes: dict[str, dict[str, int]] = {}  # key, type: hundredths, from claims that name it
         self.echoes: dict[str, dict[str, int]] = {}  # the same from claims that use a pronoun
         self.genders: dict[str, dict[str, int]] = {}
-        self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: how often
-        self.doubts: dict[
-            str, dict[str, int]
-        ] = {}  # key, attribute: sentences that speak against its default
-        self.proof: dict[str, int] = {}  # key: how much speaks for it being a name (`graph/claims/evidence`)
+        self.surfaces: dict[str, dict[str, int]] = {}  # key, spelling: count
+        self.doubts: dict[str, dict[str, int]] = {}  # key, attribute: sentences that contradict its default
+        self.proof: dict[str, int] = {}  # key: evidence that it is a name (`graph/claims/evidence`)
 
     def local(self, said: TurnEntry, sign: int) -> set[str]:
-        """Put in (1) or take out (-1) what a turn says by itself; the keys on whose kind it votes."""
+        """Add (1) or remove (-1) the local claims of a turn; return the keys on whose type it votes."""
         voted: set[str] = set()
         for key, worth in said.proofs.items():
             total = self.proof.get(key, 0) + sign * worth
@@ -89,7 +87,7 @@ class ClaimIndex:
         return voted
 
     def insert(self, said: TurnEntry) -> None:
-        """Put in the lines of a turn whose pronouns are settled."""
+        """Add the lines of a turn whose pronouns are resolved."""
         opening = said.turn.opening
         for line in said.lines:
             if line.subject:
@@ -118,7 +116,7 @@ class ClaimIndex:
             lines.append(line)
 
     def remove(self, said: TurnEntry) -> None:
-        """Take them out again."""
+        """Remove the lines again."""
         opening = said.turn.opening
         for line in said.lines:
             for key in (line.subject, line.object):
@@ -145,7 +143,7 @@ class ClaimIndex:
             yield from lines
 
     def pick_spelling(self, key: str) -> str:
-        """Return how a name is mostly written."""
+        """Return the most frequent spelling of a name."""
         spellings = self.surfaces.get(key)
         if not spellings:
             return ""
@@ -167,12 +165,12 @@ def _count(into: dict[str, dict[str, int]], key: str, what: str, by: int) -> Non
 
 
 def add_votes(into: dict[str, int], more: dict[str, int]) -> None:
-    """Count votes together."""
+    """Sum votes."""
     for name, count in more.items():
         into[name] = into.get(name, 0) + count
 
 
 def clear_gender(genders: dict[str, int]) -> str:
-    """Return the gender that is said more often; empty if it is not clear."""
+    """Return the gender with more votes; empty if it is not clear."""
     female, male = genders.get("female", 0), genders.get("male", 0)
     return "" if female == male else "female" if female > male else "male"

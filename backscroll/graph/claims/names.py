@@ -1,6 +1,6 @@
-"""Names: the stable key of a name, the readable id of a node, what a name is made of.
+"""Names: the stable key of a name, the readable id of a node, the parts of a name.
 
-Owns spelling only: which names mean the same node is `graph/naming/identity`'s business. A key is what overrides hang on, so the
+Owns spelling only: which names belong to one node is decided by `graph/naming/identity`. Overrides refer to keys, so the
 same name gives the same key in every version of this program; a key is its own key. Tables of titles and forms of address are
 data (`names.toml`).
 """
@@ -17,7 +17,7 @@ from backscroll.vocab.values.table import read_table
 
 #: Roles that speak without a name of their own.
 ROLES = frozenset({"user", "assistant", "system", "tool"})
-#: Roles that name no person by themselves: a node of one is not shown before it has a name.
+#: Roles that name no person by themselves: such a node is shown only once it has a name.
 NAMELESS = ROLES - {"user"}
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _IDEOGRAPH = late(f"[{CJK}]")
@@ -47,7 +47,7 @@ def _endings() -> frozenset[str]:
 
 
 def code_like(text: str) -> bool:
-    """Return True for paths, files and identifiers, whose capitals count."""
+    """Return True for paths, files and identifiers, which are case-sensitive."""
     if " " in text or _IDEOGRAPH.search(text):
         return "/" in text and " " not in text and "." in text.rsplit("/", 1)[-1]
     bare = text.removesuffix("()")
@@ -62,7 +62,7 @@ def _edge(char: str) -> bool:
 
 
 def trim_name(text: str) -> str:
-    """Return a name without odd characters and without punctuation around it, otherwise as it was written."""
+    """Return a name without unusual characters and surrounding punctuation, otherwise as written."""
     text = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
     text = _SPACE.sub(" ", "".join(c for c in text if unicodedata.category(c) != "Cf")).strip()
     if code_like(text):
@@ -105,7 +105,7 @@ def key_of(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def value_key(value: str) -> str:
-    """Return the form by which two values of an attribute are compared: case, width and punctuation around them do not count."""
+    """Return the form in which two values of an attribute are compared: case, width and surrounding punctuation are ignored."""
     text = _SPACE.sub(" ", unicodedata.normalize("NFKC", value)).strip().casefold()
     end = len(text)
     while end and _edge(text[end - 1]) and text[end - 1] not in ")]}%":
@@ -117,7 +117,7 @@ def value_key(value: str) -> str:
 
 
 def readable(name: str, qualifier: str = "") -> str:
-    """Return a name as an id for people: `ellie_forest_elf`, `艾莉_森林精灵`."""
+    """Return a readable id for a name: `ellie_forest_elf`, `艾莉_森林精灵`."""
     words = _UNIT.findall(unicodedata.normalize("NFKC", name).casefold())
     said = _join_words(words)
     more = [w for w in _UNIT.findall(unicodedata.normalize("NFKC", qualifier).casefold()) if w not in words]
@@ -126,7 +126,7 @@ def readable(name: str, qualifier: str = "") -> str:
 
 
 def _join_words(words: list[str]) -> str:
-    """Return words with underscores between; Chinese characters are together."""
+    """Join words with underscores; Chinese characters without."""
     out = ""
     for word in words:
         close = out and _IDEOGRAPH.match(word) and _IDEOGRAPH.match(out[-1])
@@ -136,17 +136,17 @@ def _join_words(words: list[str]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def units(text: str) -> tuple[str, ...]:
-    """Return what a text is compared by: words, and single characters of Chinese."""
+    """Return the units by which texts are compared: words, and single Chinese characters."""
     return tuple(_UNIT.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def units_with_places(text: str) -> list[tuple[str, int, int]]:
-    """Return the same of a longer text, with where each stands in the normalised text."""
+    """Return the units of a longer text, with their offsets in the normalised text."""
     return [(m.group(), m.start(), m.end()) for m in _UNIT.finditer(text)]
 
 
 def both_scripts(name: str) -> tuple[str, str] | None:
-    """Return the two names of "艾莉（Ellie）", where one is Chinese and the other is not; else nothing."""
+    """Return the two names of "艾莉（Ellie）", if one is Chinese and the other is not; else nothing."""
     found = _PAIR.match(unicodedata.normalize("NFKC", name).strip())
     if not found:
         return None
@@ -160,11 +160,11 @@ def both_scripts(name: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class NameShape:
-    """What a key is made of, as a name of a person."""
+    """The parts of a key as a name of a person."""
 
     core: tuple[str, ...]  # the name without titles: parts in order
     titled: bool = False
-    gender: str = ""  # that the title tells
+    gender: str = ""  # shown by the title
     family: str = ""  # Chinese: a family name alone (小王, 王老师)
     chinese: bool = False
 
@@ -189,7 +189,7 @@ def _form_genders() -> dict[str, str]:
 
 @lru_cache(maxsize=1 << 16)
 def shape_of(key: str) -> NameShape | None:
-    """Return what a key is made of; nothing for paths, identifiers, sentences and what a person split off."""
+    """Return the parts of a key; None for paths, identifiers, sentences and names that a user split off."""
     if not key or "#" in key or code_like(key) or key in ROLES:
         return None
     return _chinese_shape(key) if _IDEOGRAPH.match(key) else _latin_shape(key)
@@ -236,7 +236,7 @@ def _pronouns() -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def pronoun_of(text: str) -> str:
-    """Return which pronoun a marked word is ("she", "it" …); empty if the mark comes before a name."""
+    """Return the pronoun in a marked word ("she", "it" …); empty if the mark comes before a name."""
     return _pronouns().get(text.lstrip("@").strip().casefold(), "")
 
 
@@ -246,18 +246,18 @@ def _genders() -> dict[str, str]:
 
 
 def gender_of(value: str) -> str:
-    """Return the gender that a value tells: female, male, or empty."""
+    """Return the gender that a value shows: female, male, or empty."""
     return _genders().get(value_key(value), "")
 
 
 @lru_cache(maxsize=1 << 16)
 def split_owner(key: str) -> tuple[str, str] | None:
-    """Return whose and what, of a description such as "user's sister" or "user的妹妹"; nothing for other names."""
+    """Return owner and relation of a description such as "user's sister" or "user的妹妹"; None for other names."""
     found = _OWNED.fullmatch(key)
     return (found[1], found[2]) if found and "#" not in key else None
 
 
 def let_go() -> None:
-    """Drop the names that are kept in memory to be quick; called when text is erased."""
+    """Clear the caches of names; called when text is erased."""
     for kept in (key_of, value_key, units, shape_of, pronoun_of):
         kept.cache_clear()

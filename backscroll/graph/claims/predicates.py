@@ -1,6 +1,6 @@
-"""Predicates as the fold needs them: one direction for each relation, who may have only one, what ends what.
+"""Predicates for the fold: one direction for each relation, which ends are exclusive, what ends what.
 
-A relation and its inverse are one thing; it is folded in one direction (the one in which it has a single value, if any) and seen
+A relation and its inverse are one; it is folded in one direction (the one in which it has a single value, if any) and seen
 from both ends. Tables: `derive/ontology.toml`, `rules.toml`.
 """
 
@@ -26,7 +26,7 @@ class PredicateDirection:
     """A predicate in the direction in which it is folded."""
 
     name: str
-    flipped: bool = False  # it was said in the other direction
+    flipped: bool = False  # the claim uses the other direction
     symmetric: bool = False
     inverse: str = ""
     subject_one: bool = False  # a subject has one object (or value) at a time
@@ -41,7 +41,7 @@ class PredicateDirection:
 
 @lru_cache(maxsize=4096)
 def direction(name: str) -> PredicateDirection:
-    """Return how a predicate is folded."""
+    """Return the direction in which a predicate is folded."""
     known = predicate(name)
     if known.inverse and not known.symmetric:
         other = predicate(known.inverse)
@@ -67,7 +67,7 @@ def _make_direction(name: str, *, flipped: bool) -> PredicateDirection:
 
 @lru_cache(maxsize=4096)
 def normalize_predicate(name: str) -> str:
-    """Return a predicate as it is written: lower case, underscores."""
+    """Normalize a predicate: lower case, underscores."""
     return "_".join(name.casefold().split())
 
 
@@ -80,7 +80,7 @@ def _domains() -> dict[str, frozenset[str]]:
 
 @cache
 def load_list_predicates() -> frozenset[str]:
-    """Return predicates with one value, of which a sentence may still list several."""
+    """Return single-valued predicates of which a sentence may still list several values."""
     return frozenset(str(name) for name in rules()["lists"]["predicates"])
 
 
@@ -90,17 +90,17 @@ def _adding() -> re.Pattern[str]:
 
 
 def adds(sentence: str) -> bool:
-    """Return True if a sentence says that something comes on top of what was said before."""
+    """Return True if a sentence adds to what was said before instead of replacing it."""
     return _adding().search(sentence) is not None
 
 
 @cache
 def venues() -> frozenset[str]:
-    """Return predicates of a park or a shop, which no region has."""
+    """Return predicates of venues such as a park or a shop, which no region has."""
     return frozenset(str(name) for name in rules()["venues"]["predicates"])
 
 
 def suits(type: str, name: str) -> bool:
-    """Return False if a predicate is none of this type: a country has no box office. What is not known does not speak against it."""
+    """Return False if a predicate does not fit the type: a country has no box office. An unknown type fits."""
     kinds = _domains().get(name)
     return kinds is None or type in ("", "thing", "concept") or type in kinds

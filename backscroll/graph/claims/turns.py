@@ -1,6 +1,6 @@
-"""Take a turn apart: its claims in one direction each, its speakers, how much it says for each name.
+"""Split a turn into claims in one direction each, speakers, and evidence for each name.
 
-Local: nothing here reads another turn, so a turn that is edited is read again by itself.
+Local: nothing here reads another turn, so an edited turn is read again by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from backscroll.vocab.ids import Ref
 
 
 def read(turn: TurnClaims, split: Mapping[str, str]) -> TurnEntry:
-    """Take a turn apart; `split` says which keys a person gave to another node in this turn."""
+    """Split a turn; `split` maps keys to the node that a user assigned them to in this turn."""
     raws: list[RawClaim] = []
     pronouns = False
     for claim in turn.claims:
@@ -32,7 +32,7 @@ def read(turn: TurnClaims, split: Mapping[str, str]) -> TurnEntry:
 
 
 def _doubts(raws: Sequence[RawClaim]) -> set[tuple[str, str]]:
-    """Return what the sentences of a turn make doubtful of the names in them."""
+    """Return the defaults that the sentences of a turn make doubtful, by name."""
     out: set[tuple[str, str]] = set()
     known: dict[str, frozenset[str]] = {}
     for raw in raws:

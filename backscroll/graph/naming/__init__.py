@@ -1,1 +1,1 @@
-"""Names: which are one node, whom a pronoun means, how much speaks for a name, who is called by it."""
+"""Names: which ones belong to one node, referents of pronouns, evidence for names, bearers of forms of address."""

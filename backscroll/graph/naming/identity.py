@@ -1,8 +1,8 @@
-"""Name identity: joins that texts state, joins by rule where only one reading is possible, joins by a person.
+"""Name identity: joins stated by texts, joins by rule if only one reading is possible, joins by the user.
 
 Owns links between keys and the rules for titles, first names and family names. A rule joins only what has one reading: as soon as
-a second "John …" turns up, "John" stands for itself again. Nothing is remembered: the links follow from what is live, so taking a
-turn away takes its joins away.
+a second "John …" appears, "John" is separate again. Nothing is stored: the links follow from what is live, so removing a
+turn removes its joins.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 Place = tuple[bytes, Ref]
-#: What stands on a person's word alone comes after everything that a turn says.
+#: What rests on overrides alone comes after everything that a turn says.
 NOWHERE = Ref("", 0)
 
 
 class NameGroup:
-    """Names that are one node, with what was worked out about it so far."""
+    """Names of one node, with what has been computed about it."""
 
     __slots__ = ("first", "last", "members", "spans", "told", "view")
 
     def __init__(self, members: tuple[str, ...]) -> None:
         self.members = members
-        self.spans: dict[tuple[str, str], Json] = {}  # predicate and role: what `graph/facts` made of it
+        self.spans: dict[tuple[str, str], Json] = {}  # predicate and role: the spans of `graph/facts`
         self.view: NodeView | None = None
         self.first: tuple[Order, str] | None = None
         self.last: Place | None = None
-        self.told: Json = None  # what `graph/reading/conflicts` keeps here
+        self.told: Json = None  # the cache of `graph/reading/conflicts`
 
     def forget(self, predicate: str) -> None:
-        """Drop what was worked out about a predicate, and what rests on it."""
+        """Drop what was computed about a predicate, and what depends on it."""
         for role in "svox":
             self.spans.pop((predicate, role), None)
         self.view = self.told = None
 
 
 class NameTie(IntEnum):
-    """Why two names are one node, the strongest reason first."""
+    """Why two names belong to one node, the strongest reason first."""
 
     PERSON = 0  # a merge
-    STATED = 1  # a text says so
+    STATED = 1  # stated by a text
     RULE = 2  # only one reading is possible
-    PRONOUN = 3  # a text says so of a person whom it only calls "she"
+    PRONOUN = 3  # stated by a text of a person whom it only calls "she"
 
 
 Pair = tuple[str, str]
@@ -60,12 +60,12 @@ def pair(one: str, two: str) -> Pair:
 
 
 class NameLinks:
-    """Ties between keys, counted, and the groups that they make."""
+    """Ties between keys, counted, and the resulting groups."""
 
     def __init__(self) -> None:
         self._ties: dict[str, dict[str, list[int]]] = {}
         self._bars: frozenset[Pair] = frozenset()
-        self.changed: set[str] = set()  # keys whose ties appeared or went since the last read
+        self.changed: set[str] = set()  # keys whose ties were added or removed since the last read
 
     def __contains__(self, key: str) -> bool:
         return key in self._ties
@@ -80,7 +80,7 @@ class NameLinks:
             self._ties.setdefault(one, {})[two] = counts
             self._ties.setdefault(two, {})[one] = counts
         counts[why] += by
-        if counts[why] == max(by, 0):  # it appeared or went
+        if counts[why] == max(by, 0):  # added or removed
             self.changed |= {one, two}
         if not any(counts):
             for key, other in ((one, two), (two, one)):
@@ -89,14 +89,14 @@ class NameLinks:
                     del self._ties[key]
 
     def bar(self, pairs: Collection[Pair]) -> None:
-        """Replace the pairs of keys that a person keeps apart."""
+        """Replace the pairs of keys that overrides keep apart."""
         fresh = frozenset(pairs)
         for one, two in self._bars ^ fresh:
             self.changed |= {one, two}
         self._bars = fresh
 
     def reach(self, key: str, most: NameTie = NameTie.PRONOUN) -> set[str]:
-        """Return every key that ties lead to, whatever a person keeps apart."""
+        """Return every key connected by ties, ignoring what overrides keep apart."""
         if key not in self._ties:
             return {key}
         seen = {key}
@@ -109,7 +109,7 @@ class NameLinks:
         return seen
 
     def group(self, key: str, most: NameTie = NameTie.PRONOUN) -> tuple[str, ...]:
-        """Return the keys that are one node with this one."""
+        """Return the keys of the same node as this one."""
         reached = self.reach(key, most)
         if len(reached) == 1:
             return (key,)
@@ -119,7 +119,7 @@ class NameLinks:
         return self._kept_apart(key, reached, barred, most)
 
     def _kept_apart(self, key: str, reached: set[str], barred: list[Pair], most: NameTie) -> tuple[str, ...]:
-        """Follow ties, the strongest first; leave out one that would join what a person keeps apart."""
+        """Follow ties, the strongest first; skip one that would join what overrides keep apart."""
         part = {k: {k} for k in reached}
         ties = {
             (next(why for why, n in enumerate(counts) if n), *pair(one, two))
@@ -144,7 +144,7 @@ _FILES = frozenset({"file", "", "thing", "concept"})
 
 
 def tokens_of(key: str) -> tuple[str, ...]:
-    """Return the parts by which a key may match others: its name without titles, its first and last part."""
+    """Return the parts by which a key can match others: its name without titles, its first and last part."""
     if mine := split_owner(key):
         return (f"o:{mine[1]}",)
     shape = shape_of(key)
@@ -164,13 +164,13 @@ def tokens_of(key: str) -> tuple[str, ...]:
 
 
 def _file_name(key: str) -> str:
-    """Return the last part of a path, or a file's own name; empty for identifiers, addresses and folders."""
+    """Return the last part of a path, or a bare file name; empty for identifiers, addresses and folders."""
     name = key.rsplit("/", 1)[-1]
     return name if code_like(key) and "." in name and "://" not in key and "#" not in key else ""
 
 
 def find_joined_pairs(token: str, keys: Iterable[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
-    """Return the pairs of live keys that meet at a token and can only mean one node."""
+    """Return the pairs of live keys that share a token and can only mean one node."""
     if token[0] == "b":
         return _same_file(sorted(keys, key=lambda key: (-len(key), key)), kind_of)
     known = [(key, shape, _kind(shape, kind_of(key))) for key in sorted(keys) if (shape := shape_of(key))]
@@ -184,7 +184,7 @@ def find_joined_pairs(token: str, keys: Iterable[str], kind_of: Callable[[str], 
 
 
 def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]:
-    """Join a shorter path with the only file that it can be: `table.py` and `src/table.py`, as long as it is the only one."""
+    """Join a shorter path with the only file that it can mean: `table.py` with `src/table.py`, while that is the only one."""
     out: set[Pair] = set()
     for at, path in enumerate(paths):
         ends = "/" + path.lstrip("/")
@@ -196,12 +196,12 @@ def _same_file(paths: list[str], kind_of: Callable[[str], Profile]) -> set[Pair]
 
 
 def _kind(shape: NameShape, said: Profile) -> Profile:
-    """Return the kind, with the gender of a title where none is stated."""
+    """Return the type, with the gender of a title if none is stated."""
     return Profile(said.type or ("person" if shape.titled else ""), said.gender or shape.gender)
 
 
 def _same_name(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
-    """Return the same name with and without titles, unless the titles tell different genders."""
+    """Join a name with and without titles, unless the titles show different genders."""
     if len({kind.gender for _, _, kind in known if kind.gender}) > 1:
         return set()
     if not all(kind.type in ("person", "") for _, _, kind in known):
@@ -211,7 +211,7 @@ def _same_name(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
 
 
 def _part_of_name(token: str, known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
-    """Join a first, last, family or given name with the only full name that has it."""
+    """Join a first, last, family or given name with the only full name that contains it."""
     part = token[2:]
     shorts: list[tuple[str, Profile]] = []
     wholes: list[tuple[str, tuple[str, ...], Profile]] = []
@@ -244,7 +244,7 @@ def _part_of_name(token: str, known: list[tuple[str, NameShape, Profile]]) -> se
 
 
 def _short_forms(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
-    """Join Ed with Edmund, until an Edwin turns up: the beginning of the only first name that goes on so."""
+    """Join Ed with Edmund, until an Edwin appears: the beginning of the only matching first name."""
     people = [
         (key, shape.core[0], shape.core)
         for key, shape, kind in known
@@ -261,17 +261,17 @@ def _short_forms(known: list[tuple[str, NameShape, Profile]]) -> set[Pair]:
 
 
 class RuleTies:
-    """The ties that rules make among the names in use, looked at again only where a name came, went or changed its kind."""
+    """Ties that rules make among the names in use, recomputed only for names that were added, removed or changed their type."""
 
     def __init__(self, links: NameLinks) -> None:
         self._links = links
         self._tokens: dict[str, set[str]] = {}
         self._pairs: dict[str, set[Pair]] = {}
-        self._owners: dict[str, set[str]] = {}  # whose "sister" is spoken of: key, tokens
+        self._owners: dict[str, set[str]] = {}  # owners of a "sister" and the like: key, tokens
         self._hints: dict[str, dict[str, int]] = {}  # a description, the names that sentences hint at
 
     def hint(self, name: str, description: str, by: int) -> None:
-        """Tie a person to "Ann's sister" on the hint of a sentence, until another person is said to be her."""
+        """Tie a person to "Ann's sister" on the hint of a sentence, until another person is stated to be her."""
         if split_owner(description) is None or name == description:
             return
         names = self._hints.setdefault(description, {})
@@ -288,7 +288,7 @@ class RuleTies:
     def look_again(
         self, keys: Iterable[str], live: Container[str], kind_of: Callable[[str], Profile]
     ) -> None:
-        """Look again at the rules for some keys."""
+        """Apply the rules for some keys again."""
         tokens: set[str] = set()
         for changed in list(self._links.changed) if self._owners else ():
             for owner in self._links.reach(changed, NameTie.STATED):
@@ -315,7 +315,7 @@ class RuleTies:
                 self._tokens.pop(token, None)
 
     def _own(self, owner: str, token: str) -> None:
-        """Note who owns something, as long as a turn speaks of it."""
+        """Record the owner in a description, as long as a turn mentions it."""
         tokens = self._owners.setdefault(owner, set())
         if any((mine := split_owner(key)) and mine[0] == owner for key in self._tokens[token]):
             tokens.add(token)

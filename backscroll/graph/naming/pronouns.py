@@ -1,7 +1,7 @@
-"""Whom a pronoun means: the last mentioned node that fits, in the same turn or up to three turns before.
+"""Pronoun resolution: the last mentioned node that fits, in the same turn or up to three turns before.
 
-Deterministic and local: looks at names in order and at what kind of thing each is. What cannot be settled is left out and
-counted, never guessed. A pronoun that was settled is itself a mention, so a talk about "her" can go on.
+Deterministic and local: goes through names in order, considering the type of each. What cannot be resolved is left out and
+counted, never guessed. A resolved pronoun is itself a mention, so that further talk about "her" can be resolved.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OTHER_ROLE = {"user": "assistant", "assistant": "user"}
 
 
 class _MentionContext:
-    """What has been mentioned before a claim: in its turn so far, and in the turns in reach."""
+    """The mentions before a claim: in its turn so far, and in the turns within reach."""
 
     __slots__ = ("before", "flow", "said", "spoke")
 
@@ -41,24 +41,24 @@ class _MentionContext:
         self.spoke: list[str] = []
 
     def mentions(self) -> Iterator[str]:
-        """Yield keys, the newest first; some come more than once."""
+        """Yield keys, the newest first; some repeatedly."""
         yield from reversed(self.flow)
         for earlier in reversed(self.before):
             yield from reversed(earlier.mentions)
 
     def two(self) -> set[str]:
-        """Return those who speak, where only two do: neither of them is "he" to the other."""
+        """Return the speakers if there are exactly two: neither of them is "he" to the other."""
         found = {key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker}
         found.update(key for said in self.before for key in said.speakers)
         return found if len(found) < 3 else set()
 
     def regions(self) -> set[str]:
-        """Return the countries, cities and districts among the names in reach."""
+        """Return the countries, cities and districts among the names within reach."""
         turns = (*self.before, self.said)
         return {raw.subject for said in turns for raw in said.raws if raw.claim.hint == REGION}
 
     def find_addressee(self, speaker: str) -> str:
-        """Return who is spoken to: who else spoke last, or will answer in this turn, or the other role."""
+        """Return the addressee: the other person who spoke last, or will answer in this turn, or the other role."""
         earlier = (key for said in reversed(self.before) for key in reversed(said.speakers))
         answer = (key_of(raw.claim.speaker) for raw in self.said.raws if raw.claim.speaker)
         for key in chain(reversed(self.spoke), earlier, answer):
@@ -68,7 +68,7 @@ class _MentionContext:
 
 
 def settle(said: TurnEntry, before: Sequence[TurnEntry], kind_of: Callable[[str], Profile]) -> None:
-    """Fill in the lines and mentions of a turn; `before` are the turns in reach, the oldest first."""
+    """Fill in the lines and mentions of a turn; `before` are the turns within reach, the oldest first."""
     talk = _MentionContext(said, before)
     flow, firsts = talk.flow, dict[str, int]()
     passing = _passing(said)
@@ -81,7 +81,7 @@ def settle(said: TurnEntry, before: Sequence[TurnEntry], kind_of: Callable[[str]
             if speaker:
                 talk.spoke.append(speaker)
         subject, object_ = raw.subject, raw.object
-        if is_call(raw):  # whom it means is counted over the whole conversation
+        if is_call(raw):  # its referent is counted over the whole conversation
             flow.append(raw.other)
             firsts.setdefault(raw.other, number * 4 + 1)
             continue
@@ -93,7 +93,9 @@ def settle(said: TurnEntry, before: Sequence[TurnEntry], kind_of: Callable[[str]
             continue  # no question came before: it answers nothing
         _note(said, raw, number, subject, object_, kind_of)
         keys = (subject, raw.other, object_)
-        if raw.claim.kind is not Claim.NODE or subject != speaker:  # who signs is there, but not spoken of
+        if (
+            raw.claim.kind is not Claim.NODE or subject != speaker
+        ):  # the author of a message is present, but not mentioned
             flow += [key for key in keys if key and key not in passing]
         for slot, key in enumerate(keys):
             if key:
@@ -105,7 +107,7 @@ def settle(said: TurnEntry, before: Sequence[TurnEntry], kind_of: Callable[[str]
 
 
 def _passing(said: TurnEntry) -> set[str]:
-    """Return names that a turn speaks of in passing, so that no pronoun means them: of which little shows that they are names,
+    """Return names mentioned in passing, which no pronoun means: those with little evidence that they are names,
     and those inside a value (the town in an address).
     """
     out = {key for key, worth in said.proofs.items() if worth < PRONOUN_EVIDENCE}
@@ -119,7 +121,7 @@ def _passing(said: TurnEntry) -> set[str]:
 def _note(
     said: TurnEntry, raw: RawClaim, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
 ) -> None:
-    """Keep what a claim says, now that its names are settled."""
+    """Store a claim whose names are resolved."""
     if is_question(raw):
         said.asked[raw.claim.predicate] = subject
     elif not subject or (raw.object and not object_):
@@ -129,21 +131,21 @@ def _note(
 
 
 def _subject(raw: RawClaim, speaker: str, talk: _MentionContext, kind_of: Callable[[str], Profile]) -> str:
-    """Return whom the pronoun of a claim means; of a bare answer, whom the turn before asked about."""
+    """Return the referent of a claim's pronoun; for a bare answer, the subject of the question before."""
     if raw.subject == ASKED:
         return talk.before[-1].asked.get(raw.claim.predicate, "") if talk.before else ""
     return _resolve_pronoun(raw.subject[1:], raw, speaker, "", talk, kind_of)
 
 
 def _each_last(keys: list[str]) -> tuple[str, ...]:
-    """Return every key once, where it is last."""
+    """Return every key once, at its last position."""
     return tuple(reversed(dict.fromkeys(reversed(keys))))
 
 
 def _write(
     said: TurnEntry, raw: RawClaim, number: int, subject: str, object_: str, kind_of: Callable[[str], Profile]
 ) -> None:
-    """Return the line of a settled claim."""
+    """Return the line of a resolved claim."""
     turn, claim = said.turn, raw.claim
     if raw.subject[0] == PRONOUN:
         if claim.type:
@@ -158,7 +160,7 @@ def _write(
 
 
 def _alike(one: Profile, two: Profile) -> bool:
-    """Return False if two names are known to mean different kinds of things, or different genders."""
+    """Return False if two names are known to have different types or genders."""
     types = not one.type or not two.type or one.type == two.type
     return types and (not one.gender or not two.gender or one.gender == two.gender)
 
@@ -173,12 +175,12 @@ def _resolve_pronoun(
     *,
     at_object: bool = False,
 ) -> str:
-    """Return the key that a pronoun stands for, or nothing."""
+    """Return the key that a pronoun stands for, or an empty string."""
     if pronoun in ("i", "we"):
         return speaker
     if pronoun == "you":
         return talk.find_addressee(speaker)
-    # A hint narrows the pronoun of its claim: of the subject, unless only the object is one.
+    # A hint narrows the pronoun of its claim: the subject, unless only the object is a pronoun.
     hint = raw.claim.hint if not at_object or raw.subject[0] != PRONOUN else ""
     wanted = (raw.claim.object_type if at_object else raw.claim.type) or ""
     barred = {speaker, subject, raw.other, raw.subject if at_object else raw.object} - {""}
@@ -189,14 +191,14 @@ def _resolve_pronoun(
         if key in barred or key in ROLES or (not at_object and _named_later(key, pronoun, raw.claim.quote)):
             continue
         kind = kind_of(key)
-        # People do not speak of themselves as "she", nor of the one at the other end.
+        # A third-person pronoun means neither the speaker nor the other end of the claim.
         if barred.isdisjoint(kind.names) and _fits(pronoun, hint, wanted, kind):
             return key
     return ""
 
 
 def _named_later(key: str, pronoun: str, quote: str) -> bool:
-    """Return True if the sentence comes to a name only after its pronoun: "She is married to Tom"."""
+    """Return True if the sentence names a person only after its pronoun: "She is married to Tom"."""
     plain = quote.casefold()
     at = plain.find(key)
     if at <= 0:
@@ -214,14 +216,14 @@ def _words(pronoun: str) -> re.Pattern[str]:
 
 
 def _fits(pronoun: str, hint: str, wanted: str, profile: Profile) -> bool:
-    """Return whether a pronoun can stand for something of this kind; what is not known does not speak against it."""
+    """Return True if a pronoun can stand for something of this type; an unknown type fits."""
     type_, gender = profile.type, profile.gender
     if pronoun == "topic":
         return type_ in hint.split("|")
     if hint in ("female", "male") and gender and gender != hint:
         return False
     if pronoun == "it" and wanted in _TOPICS and type_ not in _TOPICS[wanted]:
-        return False  # what has a box office is a film, whichever country was named last
+        return False  # a box office belongs to a film, whichever country was named last
     if (hint == "place" or pronoun == "there") and type_ not in ("place", "organisation", ""):
         return False
     if hint == "thing" and type_ in _ANIMATE:

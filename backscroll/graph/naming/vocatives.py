@@ -1,9 +1,9 @@
-"""Who is called by a name: those who are addressed so and answer, counted over the whole conversation.
+"""Bearers of forms of address: who is called by a name and answers, counted over the whole conversation.
 
-"Hey Ann!" names the person spoken to, and in a talk of several a single call does not tell who that is. Owns the count: a call
-speaks for who speaks next, less for who spoke before, and against the caller; who uses a name for another person is hardly its
-bearer. A name is tied to a speaker where one leads. A speaker without a name of their own (user, assistant) gets one only where
-they are called by no other: who plays three people in turn is none of them. Every count is whole and follows from the live turns.
+"Hey Ann!" names the addressee, and among several speakers a single call does not show who that is. Owns the count: a call
+is a vote for the next speaker, a smaller one for the previous speaker, and one against the caller; a speaker who uses a name for
+another person hardly bears it. A name is tied to the speaker in the lead. An unnamed speaker (user, assistant) gets a name only
+if called by no other: a speaker who plays three people in turn is none of them. Counts are whole and follow from the live turns.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from backscroll.graph.tuning import (
 )
 from backscroll.vocab.ids import Ref
 
-#: The turn before, the turn, and the turn after, of a turn.
+#: Offsets of the turn before, the turn itself, and the turn after.
 Around = Callable[[Ref], Sequence[TurnEntry]]
 
 
 class VocativeNames:
-    """Names by which speakers are called."""
+    """Names by which speakers are addressed."""
 
     def __init__(self, links: NameLinks) -> None:
         self._links = links
-        self._calls: dict[str, dict[Ref, int]] = {}  # name, turn: how often
+        self._calls: dict[str, dict[Ref, int]] = {}  # name, turn: count
         self._uses: dict[str, dict[str, int]] = {}  # name, speaker: messages
-        self._owns: dict[str, dict[str, int]] = {}  # name, who calls themselves so
+        self._owns: dict[str, dict[str, int]] = {}  # name, the speaker who claims it
         self._speaks: dict[str, int] = {}  # speaker: messages
         self._owner: dict[str, str] = {}
-        self._names: dict[str, set[str]] = {}  # role, the names that lead to it
+        self._names: dict[str, set[str]] = {}  # role, the names that point to it
         self._tied: dict[str, str] = {}  # name, speaker
 
     @property
     def called(self) -> set[str]:
-        """Every name by which a person is called."""
+        """Every name used as a form of address."""
         return set(self._calls)
 
     def note(self, said: TurnEntry, sign: int) -> set[str]:
-        """Put in (1) or take out (-1) a turn; the names whose bearer has to be looked for again."""
+        """Add (1) or remove (-1) a turn; return the names whose bearer must be determined again."""
         touched: set[str] = set()
         for voice in said.voices:
             if _count(self._speaks, voice.speaker, sign) and voice.speaker in self._calls:
@@ -97,7 +97,7 @@ class VocativeNames:
             self._tied[name] = speaker
 
     def _bearer(self, name: str, around: Around) -> str:
-        """Return who is called so; empty without a clear leader."""
+        """Return the bearer of a name; empty without a clear leader."""
         if name not in self._calls or name in self._speaks:
             return ""
         votes: dict[str, int] = {}
@@ -112,7 +112,7 @@ class VocativeNames:
 
 
 def _count_call_votes(name: str, opening: Ref, turns: Sequence[TurnEntry], votes: dict[str, int]) -> None:
-    """Add the votes of the calls of one turn."""
+    """Add the votes of the forms of address in one turn."""
     voices = [(said.turn.opening == opening, voice) for said in turns for voice in said.voices]
     present = {voice.speaker for _, voice in voices}
     for at, (here, voice) in enumerate(voices):
@@ -136,7 +136,7 @@ def _other(me: str, voices: Iterable[MessageSpeaker]) -> str:
 
 
 def _count(into: dict[str, int] | dict[Ref, int], key: str | Ref, by: int) -> bool:
-    """Count; True if it came or went."""
+    """Count; True if the entry was added or removed."""
     counts: dict[str | Ref, int] = into  # type: ignore[assignment]
     total = counts.get(key, 0) + by
     if total:

@@ -1,1 +1,1 @@
-"""The graph for readers: nodes and facts with their evidence, lookup, conflicts, suggestions, words for a prompt, exports."""
+"""The graph for readers: nodes and facts with evidence, lookup, contradictions, suggestions, text for a prompt, exports."""

@@ -1,6 +1,6 @@
-"""What does not fit together: two values where there can be one, a person's word against the text, the dead who act, circles.
+"""Contradictions: two values where there can be one, overrides against the text, actions of the dead, cycles.
 
-A report, not a repair: latest wins, the person's word stands; here is what was passed over. Which predicates change often, never,
+A report, not a repair: the latest wins and overrides hold; this lists what was passed over. Which predicates change often, never,
 or exclude each other is data (`rules.toml`).
 """
 
@@ -25,7 +25,7 @@ from backscroll.vocab.ids import Ref
 
 
 class _ConflictCandidate(NamedTuple):
-    """Something that may be a contradiction, before distances are known."""
+    """A possible contradiction, before distances are known."""
 
     predicate: str
     held: Fact
@@ -40,7 +40,7 @@ def _words(section: str, name: str) -> frozenset[str]:
 
 
 def conflicts(weave: GraphState) -> list[Contradiction]:
-    """Return every contradiction, by the order in which the nodes appeared."""
+    """Return every contradiction, in order of appearance of the nodes."""
     out: list[Contradiction] = []
     groups = weave.groups()
     for group in groups:
@@ -75,7 +75,7 @@ def _of_node(weave: GraphState, group: NameGroup) -> Iterator[_ConflictCandidate
 def _passed_over(
     weave: GraphState, group: NameGroup, predicate: str, role: str, span: FactSpan
 ) -> Iterator[_ConflictCandidate]:
-    """Yield a value that another one took the place of."""
+    """Yield values that another one replaced."""
     if span.stands and span.until is None:
         held = fact(weave, group, predicate, role, span)
         for old in span.contested:
@@ -100,7 +100,7 @@ def _passed_over(
 
 
 def _successor(weave: GraphState, group: NameGroup, by: ClaimLine, role: str) -> FactSpan | None:
-    """Return what took the place of a span, seen from the same node; nothing if the other end brought it about."""
+    """Return the span that replaced a span, seen from the same node; None if the other end caused it."""
     if role == VALUE or by.subject in group.members or (role == EITHER and by.object in group.members):
         for span in spans(weave, group, by.predicate, role):
             if by in span.lines:
@@ -109,7 +109,7 @@ def _successor(weave: GraphState, group: NameGroup, by: ClaimLine, role: str) ->
 
 
 def _refines(one: FactSpan, two: FactSpan) -> bool:
-    """Return True if one value only says the other more exactly ("elf", "forest elf")."""
+    """Return True if one value is only more precise than the other ("elf", "forest elf")."""
     if isinstance(one.other, str) and isinstance(two.other, str):
         return one.other in two.other or two.other in one.other
     return False
@@ -118,7 +118,7 @@ def _refines(one: FactSpan, two: FactSpan) -> bool:
 def _find_denied_claims(
     weave: GraphState, group: NameGroup, stand: OverrideStatement
 ) -> Iterator[_ConflictCandidate]:
-    """Yield what the text says although a person said that it is not so."""
+    """Yield claims of the text that the user denied."""
     own = stand.subject or stand.object
     if own not in group.members:
         return
@@ -137,7 +137,7 @@ def _find_denied_claims(
     if role == OBJECT:
         what = weave.group(first.subject)
     elif role == SUBJECT and first.subject not in group.members:
-        what = weave.group(first.subject)  # a symmetric one, said from the other end
+        what = weave.group(first.subject)  # a symmetric one, stated from the other end
     span = FactSpan(what, first.order)
     span.lines, span.weak = lines, False
     told = fact(weave, group, stand.predicate, role, span)
@@ -151,7 +151,7 @@ def _find_denied_claims(
 
 
 def _meets(weave: GraphState, stand: OverrideStatement, line: ClaimLine) -> bool:
-    """Return True if a line says what a person denies."""
+    """Return True if a line states what an override denies."""
     if not stand.relation:
         same = not stand.value or value_key(stand.value) == value_key(line.claim.value)
         return line.kind is Claim.ATTRIBUTE and same
@@ -168,7 +168,7 @@ def _meets(weave: GraphState, stand: OverrideStatement, line: ClaimLine) -> bool
 
 
 def _dead(weave: GraphState, group: NameGroup) -> Iterator[_ConflictCandidate]:
-    """Yield a person does something after having died."""
+    """Yield people who act after having died."""
     death = _death(weave, group)
     if death is None:
         return
@@ -200,7 +200,7 @@ def _death(weave: GraphState, group: NameGroup) -> tuple[Fact, tuple[int, bytes,
 
 
 def _find_excluding_relations(weave: GraphState, group: NameGroup) -> Iterator[_ConflictCandidate]:
-    """Yield two relations between the same two that exclude each other."""
+    """Yield pairs of mutually exclusive relations between the same two nodes."""
     node = weave.first(group)[1]
     now: dict[str, dict[str, Fact]] = {}
     wanted = {str(name) for two in rules()["excludes"]["pairs"] for name in two}
@@ -213,14 +213,14 @@ def _find_excluding_relations(weave: GraphState, group: NameGroup) -> Iterator[_
                     now.setdefault(told.object, {})[told.predicate] = told
     for other, facts in sorted(now.items()):
         for one, two in rules()["excludes"]["pairs"]:
-            # Seen from both ends; told by the one that comes first by name, or by the subject.
+            # Seen from both ends; reported by the first one by name, or by the subject.
             if one in facts and two in facts and (node < other or not direction(two).symmetric):
                 held, told = facts[one], facts[two]
                 yield _ConflictCandidate(str(two), held, told, "excluded")
 
 
 def _circles(weave: GraphState, groups: list[NameGroup]) -> Iterator[Contradiction]:
-    """Yield a person who is their own ancestor, something that is part of itself."""
+    """Yield people who are their own ancestors, and things that are part of themselves."""
     names = dict.fromkeys(direction(str(name)).name for name in rules()["circles"]["predicates"])
     for predicate in names:
         edges: dict[str, list[Fact]] = {}
@@ -240,8 +240,8 @@ def _circles(weave: GraphState, groups: list[NameGroup]) -> Iterator[Contradicti
 
 
 def _back(predicate: str, edges: dict[str, list[Fact]]) -> Iterator[Contradiction]:
-    """Yield edges that lead back, found depth first in a fixed order."""
-    state: dict[str, int] = {}  # 1: on the way, 2: done
+    """Yield edges that close a cycle, found depth first in a fixed order."""
+    state: dict[str, int] = {}  # 1: in progress, 2: done
     for start, leaving in edges.items():
         if start in state:
             continue
@@ -262,7 +262,7 @@ def _back(predicate: str, edges: dict[str, list[Fact]]) -> Iterator[Contradictio
 
 
 def _leads(known: Fact, way: list[tuple[str, Iterator[Fact]]], step: Fact) -> bool:
-    """Return True for the edge by which the circle leaves the node that it comes back to."""
+    """Return True for the edge by which the cycle leaves the node that it returns to."""
     nodes = [node for node, _ in way]
     at = nodes.index(step.object)
     following = nodes[at + 1] if at + 1 < len(nodes) else step.object

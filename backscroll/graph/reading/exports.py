@@ -1,7 +1,7 @@
 """Exports of the graph: JSON, GraphML, Mermaid, and a lorebook for role-play programs.
 
-Owns escaping: whatever a conversation says, the output is well formed and nothing in it is markup. The same graph gives the same
-bytes. Not here: choosing what to show, and files.
+Owns escaping: whatever a conversation says, the output is well formed and contains no injected markup. The same graph gives the
+same bytes. Not here: choosing what to show, and files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMATS = ("json", "graphml", "mermaid", "lorebook")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TOKEN = re.compile(r"[A-Za-z_\u3400-\u9fff][\w.-]*\Z")
 _MERMAID = re.compile(r"[^\w\s,.:;!?()'/+=@%，。、；：！？（）《》“”·…-]")
-_NODES, _EDGES = 150, 400  # what a drawing can still be read with, and below Mermaid's own limits
+_NODES, _EDGES = 150, 400  # readable in a drawing, and below Mermaid's own limits
 _LONGEST_LABEL = 48
 Number = Callable[[Ref], int]
 
@@ -40,7 +40,7 @@ def render_graph(shape: str, nodes: Sequence[NodeView], relations: Sequence[Fact
 
 
 def to_json(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> dict[str, Json]:
-    """Return everything, with evidence: the shape of the design notes for each node, and its facts in full."""
+    """Return everything, with evidence: each node as in the design notes, and its facts in full."""
     names = _collect_names(nodes, every_relation(nodes, relations))
     return {
         "nodes": [
@@ -77,7 +77,7 @@ def fact_json(fact: Fact, number: Number) -> dict[str, Json]:
 
 
 def evidence_json(evidence: Evidence, number: Number) -> dict[str, Json]:
-    """Return one piece of evidence: the sentence and who said it where, the person's change, or the note of what is inferred."""
+    """Return one piece of evidence: the quote with its speaker and message, the override, or the note on an inference."""
     out: dict[str, Json] = {}
     if evidence.opening != NOWHERE and evidence.override is None:
         out["turn"] = number(evidence.opening)
@@ -93,7 +93,7 @@ def evidence_json(evidence: Evidence, number: Number) -> dict[str, Json]:
 
 
 def every_relation(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> list[Fact]:
-    """Return the relations given and those that only the nodes have (inferred ones); no inverse of what is there anyway."""
+    """Return the given relations and those only on the nodes (inferred ones), without inverses of relations already listed."""
     found: dict[tuple[str, str, str, Ref | None], Fact] = {}
     for fact in (*relations, *(fact for node in nodes for fact in node.relations)):
         if not fact.derived and fact.object:
@@ -102,7 +102,7 @@ def every_relation(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> list
 
 
 def _collect_names(nodes: Sequence[NodeView], relations: Sequence[Fact]) -> dict[str, str]:
-    """Return names by id, of the nodes and of what they are related to without being given themselves."""
+    """Return names by id, of the nodes and of related nodes that are not included."""
     names = {node.id: node.name for node in nodes}
     for fact in relations:
         names.setdefault(fact.node, fact.node)
@@ -176,12 +176,12 @@ def _graphml_node(token: str, name: str, node: NodeView | None, keys: dict[str, 
 
 
 def _field(name: str) -> str:
-    """Return the name of an attribute's key; those of the node itself are taken."""
+    """Return the key of an attribute, avoiding the names of the node's own fields."""
     return f"attribute_{name}" if name in {"type", "aliases", "turns"} else name
 
 
 def _tokens(nodes: Sequence[NodeView], edges: Sequence[Fact]) -> dict[str, str]:
-    """Return an XML name for every id: the readable one where it can be, a number otherwise; once each."""
+    """Return a unique XML name for every id: the readable one if possible, a number otherwise."""
     readable = {node.id: node.readable for node in nodes}
     ids = dict.fromkeys([*readable, *(end for fact in edges for end in (fact.node, fact.object))])
     counts = Counter(readable.values())
@@ -194,7 +194,7 @@ def _tokens(nodes: Sequence[NodeView], edges: Sequence[Fact]) -> dict[str, str]:
 
 
 def _xml(text: str) -> str:
-    # Here and not above: this module of the library brings half of the network with it, for every command about the graph.
+    # Imported here: this standard library module loads half of the network stack, which graph commands rarely need.
     from xml.sax.saxutils import escape
 
     return escape(_NOT_XML.sub("", text))
@@ -207,8 +207,8 @@ def _quote_attribute(text: str) -> str:
 
 
 def to_mermaid(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
-    """Return a Mermaid drawing of what holds now; of a large graph the best connected part, and it says what is missing."""
-    del number  # a drawing has no room for turns
+    """Return a Mermaid drawing of the current facts; of a large graph the best connected part, with a note on what is missing."""
+    del number  # a drawing has no place for turns
     edges = [fact for fact in every_relation(nodes, relations) if fact.current]
     names = _collect_names(nodes, edges)
     degree = Counter(end for fact in edges for end in (fact.node, fact.object))
@@ -233,16 +233,16 @@ def to_mermaid(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Num
 
 
 def _mermaid(text: str) -> str:
-    """Return everything that Mermaid might take for syntax as a numbered entity."""
+    """Escape everything that Mermaid might take for syntax as a numbered entity."""
     return _MERMAID.sub(lambda found: f"#{ord(found[0])};", one_line(text, _LONGEST_LABEL)) or " "
 
 
 def to_lorebook(nodes: Sequence[NodeView], relations: Sequence[Fact], number: Number) -> str:
-    """Return world info that SillyTavern imports: an entry for each node with a fact on each line, so that it can be imported again.
+    """Return world info for SillyTavern: an entry for each node with a fact on each line, so that it can be imported again.
 
-    Defaults stay out: no source states them.
+    Defaults are left out: no source states them.
     """
-    del number  # turns of this conversation mean nothing in another
+    del number  # turns of this conversation mean nothing in another one
     edges = [fact for fact in every_relation(nodes, relations) if fact.current]
     names = _collect_names(nodes, edges)
     by_node: dict[str, list[Fact]] = {}

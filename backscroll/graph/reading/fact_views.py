@@ -1,4 +1,4 @@
-"""Facts as readers see them: spans with their evidence, and the predicates of a node."""
+"""Facts for readers: spans with their evidence, and the predicates of a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from backscroll.vocab.ids import Ref
 
 
 def evidence(span: FactSpan) -> tuple[Evidence, ...]:
-    """Return what a span rests on, the person's word first."""
+    """Return the evidence of a span, overrides first."""
     said = tuple(Evidence(line.opening, line.claim) for line in span.lines)
     own = tuple(
         Evidence(stand.override.id or NOWHERE, override=stand.override) for stand in reversed(span.stands)
@@ -24,7 +24,7 @@ def evidence(span: FactSpan) -> tuple[Evidence, ...]:
 
 
 def fact(weave: GraphState, group: NameGroup, predicate: str, role: str, span: FactSpan) -> Fact:
-    """Return a span as readers see it from a node."""
+    """Return a span as a fact of a node."""
     node = weave.first(group)[1]
     end = "" if isinstance(span.other, str) else weave.first(span.other)[1]
     if span.shown is None or (span.shown.node, span.shown.object) != (node, end):
@@ -62,7 +62,7 @@ def _make_fact(node: str, other: str, group: NameGroup, predicate: str, role: st
 
 
 def _from_here(line: ClaimLine, group: NameGroup) -> bool:
-    """Return True if the text says it of this node, not of the other end."""
+    """Return True if the text states it of this node, not of the other end."""
     return (line.object if line.flipped else line.subject) in group.members
 
 
@@ -79,7 +79,7 @@ def _until(span: FactSpan) -> Ref | None:
 
 
 def _find_contested_evidence(span: FactSpan, own: Override) -> tuple[Evidence, ...]:
-    """Return evidence of the text that says something else after the person's change (or at an unknown time)."""
+    """Return evidence of the text that contradicts a later override (or is of unknown time)."""
     return tuple(
         Evidence(line.opening, line.claim)
         for old in span.contested
@@ -94,7 +94,7 @@ def _after(line: ClaimLine, own: Override) -> bool:
 
 
 def predicates_of(weave: GraphState, group: NameGroup) -> dict[str, set[str]]:
-    """Return every predicate that is said of a node, with the roles in which."""
+    """Return every predicate of a node, with its roles."""
     out: dict[str, set[str]] = {}
     for key in group.members:
         for predicate, by_turn in weave.index.slots.get(key, {}).items():

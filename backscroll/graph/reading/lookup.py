@@ -1,7 +1,7 @@
-"""Finding nodes by what people write: a name asked for, and names that occur in a text.
+"""Finding nodes by name: a requested name, and names that occur in a text.
 
-Owns an index of the names that are in use, kept up to date name by name. Chinese is matched without spaces, everything else on
-the edges of words; the longest name wins.
+Owns an index of the names in use, updated name by name. Chinese is matched without spaces, everything else at
+word boundaries; the longest name wins.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _APART = frozenset(',;!?\n，。！？；、：:"“”')
 
 
 class Lookup:
-    """Names in use, by their first word and by their readable form."""
+    """Index of the names in use, by their first word and by their readable form."""
 
     def __init__(self, weave: GraphState) -> None:
         self._weave = weave
@@ -28,7 +28,7 @@ class Lookup:
         self._known: set[str] = set()
 
     def _refresh(self) -> None:
-        """Take in the names that came or went."""
+        """Update the names that were added or removed."""
         weave = self._weave
         changed, weave.renamed = weave.renamed, set()
         for key in weave.all_names() if changed is None else changed:
@@ -53,7 +53,7 @@ class Lookup:
                         del self._starts[words[0]]
 
     def groups(self, keys: Iterable[str]) -> list[NameGroup]:
-        """Return the visible nodes of some keys, each once, in their order."""
+        """Return the visible nodes of some keys, each once, in order."""
         out: dict[int, NameGroup] = {}
         for key in keys:
             group = self._weave.group(key)
@@ -67,11 +67,11 @@ class Lookup:
             if key and (self._weave.lives(key) or key in self._weave.links):
                 group = self._weave.group(key)
                 if self._weave.there(group):
-                    return group  # a lookup by name also finds what is only a candidate
+                    return group  # a lookup by name also finds mere candidates
         return None
 
     def by_readable(self, name: str) -> list[NameGroup]:
-        """Return nodes whose readable id may be this: their name is its beginning."""
+        """Return nodes that may have this readable id: one of their names is its beginning."""
         self._refresh()
         slug = name.casefold()
         cuts = [slug, *(slug[:at] for at in range(len(slug) - 1, 0, -1) if slug[at] == "_")]
@@ -79,7 +79,7 @@ class Lookup:
         return self.groups(keys)
 
     def by_part(self, name: str) -> list[NameGroup]:
-        """Return nodes one of whose names holds all of these words, in order of their names."""
+        """Return nodes with a name that contains all of these words, in order of their names."""
         self._refresh()
         words = units(name)
         if not words:
@@ -88,7 +88,7 @@ class Lookup:
         return self.groups(sorted(key for key in found if _within(words, units(key))))
 
     def nearest(self, name: str, count: int = 3) -> list[str]:
-        """Return names that are spelled much like this one."""
+        """Return names that are spelled similarly."""
         self._refresh()
         key = key_of(name)
         near = difflib.get_close_matches(key, sorted(self._known)[:20_000], n=count * 2, cutoff=0.5)
@@ -96,7 +96,7 @@ class Lookup:
         return [self.name(group) for group in list(groups.values())[:count]]
 
     def name(self, group: NameGroup) -> str:
-        """Return what a node is called: by the person, or as the text mostly calls it."""
+        """Return the name of a node: set by an override, or as the text mostly calls it."""
         return choose_name(self._weave, group)
 
     def find_mentioned_nodes(self, text: str) -> list[NameGroup]:
@@ -132,7 +132,7 @@ def _within(words: tuple[str, ...], name: tuple[str, ...]) -> bool:
 
 
 def _stands(name: tuple[str, ...], words: list[tuple[str, int, int]], at: int, plain: str) -> bool:
-    """Return True if the words of a name are together at this place."""
+    """Return True if the words of a name are adjacent at this place."""
     for offset, word in enumerate(name):
         if words[at + offset][0] != word:
             return False
@@ -144,18 +144,18 @@ def _stands(name: tuple[str, ...], words: list[tuple[str, int, int]], at: int, p
 
 
 def _telling(name: tuple[str, ...], plain: str) -> bool:
-    """One character alone is a name only where it is the whole text."""
+    """Return False for a single character, unless it is the whole text."""
     return len("".join(name)) > 1 or plain.strip() == name[0]
 
 
 def choose_name(weave: GraphState, group: NameGroup) -> str:
-    """Return what a node is called: by the person, or as the text mostly calls it; a role only without a name."""
+    """Return the name of a node: set by an override, or as the text mostly calls it; a role only without a name."""
     if told := weave.layer.newest(weave.layer.names, group.members):
         return told.strip()
     live = [key for key in group.members if weave.lives(key)]
     own = [key for key in live if key not in ROLES] or live or list(group.members)
     index = weave.index
-    # A description ("Li Lei's sister") is a name only where there is no other; of two equally usual ones the fuller. Who is only
+    # A description ("Li Lei's sister") is a name only if there is no other; of two equally usual ones the fuller wins. A person only
     # called "he" afterwards is not called by the last of their names for that.
     best = min(
         own,
@@ -170,5 +170,5 @@ def choose_name(weave: GraphState, group: NameGroup) -> str:
 
 
 def choose_spelling(weave: GraphState, key: str) -> str:
-    """Return how a key is written: as the text mostly writes it, or as the person did."""
+    """Return the spelling of a key: as in the override, or as the text mostly writes it."""
     return trim_name(weave.index.pick_spelling(key) or weave.layer.spelled.get(key, "") or key)

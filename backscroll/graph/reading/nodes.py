@@ -1,7 +1,7 @@
-"""A node in its current state, put together from its facts; what lies around it.
+"""A node in its current state, assembled from its facts; its neighbourhood.
 
-Views are made on read and kept until something touches them. What the text does not say is filled in by `graph/world/completion`, below
-everything that was said.
+Views are made on read and cached until something touches them. What the text does not state is filled in by `graph/world/completion`, below
+everything that was stated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.graph.state import GraphState
 from backscroll.graph.view import Evidence, Fact, Neighbourhood, NodeView, Options, Rank, WorldEntry
 from backscroll.graph.world.completion import complete_node
 
-#: What tells a node from others of its name, the most distinctive first.
+#: Predicates that tell a node from others of its name, the most distinctive first.
 _QUALIFIERS = ("race", "occupation", "title", "kind")
 
 
@@ -60,7 +60,7 @@ def _make_view(
 
 
 def _is_refused(weave: GraphState, group: NameGroup, told: Fact) -> bool:
-    """Return True for what a person said is not so, and for a default that a sentence speaks against: it is not inferred either."""
+    """Return True for what an override denies, and for a default that a sentence contradicts: it is not inferred either."""
     if told.rank is Rank.DEFAULT and any(
         told.predicate in weave.index.doubts.get(key, ()) for key in group.members
     ):
@@ -99,7 +99,7 @@ def _qualifier(view: NodeView) -> str:
 
 
 def _roles(weave: GraphState, group: NameGroup) -> Iterator[tuple[str, str]]:
-    """Yield predicates and roles of a node that are seen from it, in a fixed order."""
+    """Yield predicates and roles seen from a node, in a fixed order."""
     kind = weave.type(group)
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles):
@@ -108,12 +108,12 @@ def _roles(weave: GraphState, group: NameGroup) -> Iterator[tuple[str, str]]:
 
 
 def _is_visible(weave: GraphState, span: FactSpan) -> bool:
-    """Return False for what leads to a deleted node."""
+    """Return False for facts that lead to a deleted node."""
     return isinstance(span.other, str) or weave.visible(span.other)
 
 
 def all_facts(weave: GraphState, group: NameGroup, predicate: str = "") -> list[Fact]:
-    """Return everything that was ever held about a node, in order; of one predicate (either direction), where it is named."""
+    """Return every fact that ever held about a node, in order; only of one predicate (either direction), if given."""
     found: list[tuple[FactSpan, Fact]] = []
     for name, role in _roles(weave, group):
         way = direction(name)
@@ -130,7 +130,7 @@ def all_facts(weave: GraphState, group: NameGroup, predicate: str = "") -> list[
 
 
 def _alias_facts(weave: GraphState, group: NameGroup) -> Iterator[tuple[ClaimLine, Fact]]:
-    """Yield why a node has its other names."""
+    """Yield facts that explain the other names of a node."""
     lines: dict[str, list[ClaimLine]] = {}
     for key in group.members:
         for line in weave.index.lines(key, "alias"):
@@ -152,7 +152,7 @@ def _alias_facts(weave: GraphState, group: NameGroup) -> Iterator[tuple[ClaimLin
 
 
 def neighbours(weave: GraphState, group: NameGroup) -> list[tuple[NameGroup, Fact]]:
-    """Return nodes that stand in a relation to this one now, with the relation as it was said; in both directions."""
+    """Return nodes currently related to this one, with the relation as stated; in both directions."""
     out: list[tuple[NameGroup, Fact]] = []
     for predicate, roles in sorted(predicates_of(weave, group).items()):
         for role in sorted(roles - {VALUE}):
@@ -170,7 +170,7 @@ def neighbours(weave: GraphState, group: NameGroup) -> list[tuple[NameGroup, Fac
 
 
 def _seen_from(span: FactSpan, group: NameGroup) -> FactSpan:
-    """Return the same span with the other end turned round."""
+    """Return the same span seen from the other end."""
     turned = FactSpan(group, span.opened)
     turned.lines, turned.stands, turned.contested = span.lines, span.stands, span.contested
     turned.until, turned.by, turned.weak = span.until, span.by, span.weak
@@ -185,10 +185,10 @@ def surroundings(
     world: Sequence[WorldEntry],
     options: Options,
 ) -> Neighbourhood:
-    """Return nodes around some, the nearest first; among equally near ones those that more relations lead to, then the newest.
+    """Return nodes around the given ones, the nearest first; among equally near ones those with more relations, then the newest.
 
-    A relation counts by the share that it has of all relations of the node it leads from: of a node that every other node stands
-    in a relation to, each says little, and its neighbours do not push out those of a node that has three.
+    A relation counts by its share of all relations of the node it leads from: if a node is related to
+    every other node, each relation says little, and its neighbours do not push out those of a node that has three.
     """
     picked: dict[int, NameGroup] = {id(group): group for group in starts}
     links: dict[int, list[tuple[NameGroup, Fact]]] = {}
@@ -196,7 +196,7 @@ def surroundings(
     left_out = 0
     for _ in range(max(depth, 0)):
         if not ring:
-            break  # everything that can be reached is there, however deep one asks
+            break  # everything reachable is included, whatever the depth
         found: dict[int, tuple[NameGroup, float]] = {}
         for group in ring:
             links[id(group)] = around = neighbours(weave, group)

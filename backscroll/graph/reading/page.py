@@ -1,6 +1,6 @@
-"""The graph as data for a page that people click through: labels in their language, facts with the quotes they rest on.
+"""The graph as data for an interactive page: labels in the reader's language, facts with their supporting quotes.
 
-Owns what the page knows and how much of a huge graph it is given. Not here: HTML (`surfaces/pages/graph`).
+Owns the content of the page and how much of a huge graph it shows. Not here: HTML (`surfaces/pages/graph`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.graph.world.completion import NOWHERE
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
-MOST_NODES = 2000  # that a page can still lay out while one watches
+MOST_NODES = 2000  # a page can lay out this many while the user watches
 _QUOTE = 400
 _VALUE = 600
 
@@ -28,7 +28,7 @@ def page_data(
     language: str = "en",
     history: Mapping[str, Sequence[Fact]] | None = None,
 ) -> dict[str, Json]:
-    """Return nodes, edges and types for the page; the best connected and most spoken of where there are too many."""
+    """Return nodes, edges and types for the page; if there are too many, the best connected and most mentioned ones."""
     edges = every_relation(nodes, relations)
     degree = Counter(end for fact in edges for end in (fact.node, fact.object))
     order = {node.id: n for n, node in enumerate(nodes)}
@@ -76,7 +76,7 @@ def _node(node: NodeView, told: _FactWriter, history: Sequence[Fact]) -> dict[st
 
 
 class _FactWriter:
-    """Facts in words of one language."""
+    """Formats facts in one language."""
 
     __slots__ = ("language", "names", "number")
 
@@ -116,7 +116,7 @@ class _FactWriter:
         if (override := evidence.override) is not None:
             out |= {"by": one_line(override.author, 80)} if override.author else {}
             out |= {"at": one_line(override.at, 40)} if override.at else {}
-            out.pop("turn", None)  # a person's change is not part of the conversation
+            out.pop("turn", None)  # an override is not part of the conversation
         out |= {"note": one_line(evidence.note, 200)} if evidence.note else {}
         return out
 

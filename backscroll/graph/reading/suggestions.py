@@ -1,7 +1,7 @@
-"""Merge suggestions and questions for the person: what rules cannot settle.
+"""Merge suggestions and questions for the user: what rules cannot decide.
 
-Owns how alike two names are, and which contradictions are worth a question. Nothing is joined here: a suggestion becomes a merge
-only by a person.
+Owns the similarity of names, and which contradictions deserve a question. Nothing is joined here: only the user turns a suggestion
+into a merge.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from backscroll.graph.state import GraphState
 from backscroll.graph.view import Contradiction, MergeSuggestion, NodeView, Question, WorldEntry
 from backscroll.vocab.assertion import PRONOUN
 
-#: A name that more keys share than this says nothing.
+#: A name shared by more keys than this is no evidence.
 _CROWD = 12
-#: Attributes that two nodes hardly share by chance.
+#: Attributes that two nodes rarely share by chance.
 _TELLING = ("email", "phone", "birthday")
 _UNSETTLED = frozenset({"same turn", "dead", "circle", "excluded", "override"})
 _Clue = tuple[str, str, float, str]
 
 
 def suggestions(weave: GraphState, world: Sequence[WorldEntry]) -> list[MergeSuggestion]:
-    """Return nodes that may be one, the likeliest first."""
+    """Return nodes that may be the same, the likeliest first."""
     keys = sorted(key for key in weave.index.surfaces if key not in ROLES and "#" not in key)
     best: dict[tuple[str, str], tuple[float, str]] = {}
     for clue in _clues(weave, keys, world):
@@ -56,7 +56,7 @@ def _clues(weave: GraphState, keys: list[str], world: Sequence[WorldEntry]) -> I
 
 
 def _may_be_one(weave: GraphState, first: NameGroup, second: NameGroup, one: str, two: str) -> bool:
-    """Return False if kinds or genders differ, a person keeps them apart, or they were set against each other."""
+    """Return False if types or genders differ, the user keeps them apart, or the text contrasts them."""
     if not (weave.visible(first) and weave.visible(second)):
         return False
     if any(pair(a, b) in weave.layer.bars for a in first.members for b in second.members):
@@ -77,7 +77,7 @@ def _find_title_gender(key: str) -> str:
 
 
 def _shared_parts(weave: GraphState, keys: list[str]) -> Iterator[_Clue]:
-    """Yield a first, last or family name that several have."""
+    """Yield a first, last or family name that several nodes share."""
     by_token: dict[str, list[str]] = {}
     for key in keys:
         for token in tokens_of(key):
@@ -108,7 +108,7 @@ def _is_short_form(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
 
 
 def _spelled_alike(keys: list[str]) -> Iterator[_Clue]:
-    """Yield names that differ by one letter, by case or by how words are set apart."""
+    """Yield names that differ by one letter, by case or by word separation."""
     bare: dict[str, list[str]] = {}
     short: dict[str, list[str]] = {}
     for key in keys:
@@ -156,7 +156,7 @@ def _initials(keys: list[str]) -> Iterator[_Clue]:
 
 
 def _one_entry(weave: GraphState, world: Sequence[WorldEntry]) -> Iterator[_Clue]:
-    """Yield names that one entry of the world description goes by."""
+    """Yield names that belong to one entry of the world description."""
     for entry in world:
         if not entry.enabled or entry.constant:
             continue
@@ -198,7 +198,7 @@ def questions(
     merges: Sequence[MergeSuggestion],
     view: Callable[[NameGroup], NodeView],
 ) -> list[Question]:
-    """Return what only the person can settle: contradictions first, then merges, then what nothing speaks of any more."""
+    """Return questions that only the user can answer: contradictions first, then merges, then overrides that no turn mentions any more."""
     out = [_about(weave, c) for c in contradictions if _worth_asking(c)]
     ask = float(rules()["mind"]["ask"])
     for merge in merges:
@@ -223,13 +223,13 @@ def questions(
 
 
 def _often_told(weave: GraphState, group: NameGroup) -> bool:
-    """Return True if many turns speak of it and something is said of it: only then its kind matters."""
+    """Return True if many turns mention it and something is said of it: only then its type matters."""
     said = any(name != "alias" for key in group.members for name in weave.index.slots.get(key, ()))
     return said and len(weave.openings(group)) >= 5
 
 
 def _worth_asking(found: Contradiction) -> bool:
-    """Where the latest simply wins, there is nothing to ask."""
+    """Return False if the latest claim simply wins."""
     return found.kind in _UNSETTLED or found.predicate in rules()["change"]["never"]
 
 
@@ -252,7 +252,7 @@ def _about(weave: GraphState, found: Contradiction) -> Question:
 
 
 def _id(*parts: str) -> str:
-    """Return a stable id for the same question."""
+    """Return a stable id of a question."""
     hashed = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

@@ -1,7 +1,7 @@
-"""The graph in words: compact lines for a prompt, the most useful for their length first, within a number of tokens.
+"""The graph as text: compact lines for a prompt, the most useful for their length first, within a token budget.
 
-Owns the wording in English and Chinese, what is worth telling, and the marks: what is only assumed says so, what is contested
-says so, everything names the turn since which it holds. The text is marked as a record, and no value can break out of its line.
+Owns the wording in English and Chinese, what is worth stating, and the marks: assumed facts and contested facts
+say so, and everything names the turn since which it holds. The text is marked as a record, and no value can break out of its line.
 Not here: choosing the nodes (`fold.around` did).
 """
 
@@ -19,7 +19,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.pattern import late
 from backscroll.vocab.values.table import read_table
 
-#: How much a fact is worth by the word it rests on; what a person set matters most.
+#: Weight of a fact by its rank; overrides matter most.
 _WORTH = {Rank.PERSON: 4.0, Rank.SAID: 3.0, Rank.WORLD: 1.6, Rank.DEFAULT: 0.0}
 _EMPTY = {"unknown", "未知", "none", "无", ""}
 _LONGEST = 160  # characters of a value
@@ -30,19 +30,17 @@ _CONTROL = late(
 
 @dataclass(frozen=True, slots=True)
 class FactText:
-    """What was put into words, what it rests on, and how many facts found no room."""
+    """The text, its sources, and the number of facts that did not fit."""
 
     text: str
     facts: tuple[Fact, ...]
-    sources: tuple[
-        Ref, ...
-    ]  # revisions with the sentences (the turn's opening where the sentence is not known)
+    sources: tuple[Ref, ...]  # revisions with the sentences (the turn's opening if the sentence is unknown)
     left_out: int
 
 
 @dataclass(frozen=True, slots=True)
 class _FactPhrase:
-    """One fact in words, with its place and worth."""
+    """One fact as text, with its place and weight."""
 
     node: int
     order: int
@@ -57,7 +55,7 @@ def _table() -> Mapping[str, Mapping[str, str]]:
 
 
 def one_line(text: str, limit: int = _LONGEST) -> str:
-    """Return text that stays in its line: blanks folded, control characters and marks of direction gone, cut where too long."""
+    """Return text that stays on its line: white space folded, control characters and direction marks removed, cut if too long."""
     line = " ".join(_CONTROL.sub(" ", text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
@@ -70,7 +68,7 @@ def tell(
     language: str = "en",
     number: Callable[[Ref], int] | None = None,
 ) -> FactText:
-    """Return the neighbourhood in at most `room` tokens; `count` counts them, `number` gives the number of a turn."""
+    """Render the neighbourhood in at most `room` tokens; `count` counts them, `number` gives the number of a turn."""
     words = _table()["zh" if language == "zh" else "en"]
     names = {node.id: one_line(node.name, 60) for node in neighbourhood.nodes}
     phrases = [
@@ -91,8 +89,8 @@ def tell(
 
 
 def _most(n: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest prefix that fits. Longer texts have more tokens but for a few at the seams, hence the last steps one by
-    one.
+    """Return the largest prefix that fits. A longer text has more tokens, except for a few at the seams, hence the last steps one
+    by one.
     """
     low, high = 0, n
     while low < high:
@@ -121,7 +119,9 @@ def _phrases(
     for order, fact in enumerate(said.values()):
         if fact.predicate == "name" or (not fact.object and fact.value.casefold() in _EMPTY):
             continue
-        if fact.rank is Rank.DEFAULT:  # what a type is like says nothing about this one: no tokens for it
+        if (
+            fact.rank is Rank.DEFAULT
+        ):  # the defaults of a type say nothing about this node: no tokens for them
             continue
         if text := _fact_words(fact, names, words, number):
             out.append(_FactPhrase(place, order, text, fact, _worth(fact, place)))
@@ -178,9 +178,9 @@ def _rank_phrases(
     words: Mapping[str, str],
     count: Callable[[str], int],
 ) -> list[_FactPhrase]:
-    """Order phrases by worth per token; the first of a node carries the node's head.
+    """Order phrases by weight per token; the first of a node carries the node's head.
 
-    Of a node about which much is known, each further fact is worth less: else one node that every turn mentions would fill the
+    Each further fact about a well-known node weighs less: otherwise one node that every turn mentions would fill the
     section.
     """
     heads = [count(_node_line(node, "", words)) for node in nodes]
@@ -198,7 +198,7 @@ def _rank_phrases(
     for rows in by_node.values():
         rows.sort(key=lambda p: (-p.worth / costs[id(p)], p.order))
     out: list[_FactPhrase] = []
-    while by_node:  # the best head of all queues; as many queues as there are nodes in view
+    while by_node:  # the best head of all queues; there is one queue for each node in view
         place = max(by_node, key=lambda n: (value(by_node[n][0]), -n))
         out.append(by_node[place].pop(0))
         taken[place] += 1

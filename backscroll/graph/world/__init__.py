@@ -1,1 +1,1 @@
-"""World descriptions: what lorebooks, cards and project pages state about nodes, in English and Chinese, as prose, fields and dialogue."""
+"""World descriptions: statements of lorebooks, cards and project pages about nodes, in English and Chinese, as prose, fields and dialogue."""

@@ -1,8 +1,8 @@
-"""Complete nodes: what the text does not say comes from the world description, then from the type, marked as inferred.
+"""Node completion: what the text does not state comes from the world description, then from the type, marked as inferred.
 
-Owns where a missing attribute may come from, in this order: the entry about the node, entries about its kind ("all elves are …"),
-its place and its group, defaults of its type. Everything added names its reason and ranks below anything said; nothing that was
-said or set by a person is touched. Owns also the shape in which whole nodes are shown. Not here: guessing beyond that.
+Owns the sources of a missing attribute, in this order: the entry about the node, entries about its kind ("all elves are …"),
+its place and its group, defaults of its type. Every addition names its reason and ranks below any statement; nothing stated
+or set by the user is touched. Owns also the form in which whole nodes are shown. Not here: guessing beyond that.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.table import read_table
 
-#: The turn of what no turn says: a node that only a person or the world speaks of.
+#: The turn of facts from no turn: of nodes known only from an override or the world description.
 NOWHERE = Ref("0" * 32, 0)
 
 
 class _WorldSource(NamedTuple):
-    """One thing that the world states, and the entry it stands in."""
+    """One statement of the world description, and its entry."""
 
     predicate: str
     value: str
@@ -35,22 +35,22 @@ class _WorldSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WorldIndex:
-    """A world description made ready for looking things up."""
+    """A world description indexed for lookups."""
 
-    by_name: Mapping[str, tuple[_WorldSource, ...]]  # plain name → what is stated about it
+    by_name: Mapping[str, tuple[_WorldSource, ...]]  # plain name → statements about it
     kinds: Mapping[
         str, tuple[tuple[str, tuple[_WorldSource, ...]], ...]
-    ]  # by how they end, the most distinctive first
+    ]  # by their endings, the most distinctive first
     types: Mapping[str, str]
-    forms: Mapping[str, str]  # names in the singular → plain names, where only one is meant
+    forms: Mapping[str, str]  # names in the singular → plain names, if unambiguous
 
     def resolve_name(self, name: str) -> str:
-        """Return the plain name under which the world speaks of something; itself where it does not."""
+        """Return the plain name that the world description uses; the name itself if there is none."""
         key = plain(name)
         return key if key in self.by_name else self.forms.get(form_of(name), key)
 
     def about_kind(self, value: str) -> Iterator[_WorldSource]:
-        """Yield what is stated about kinds that cover a value, the nearest kind first."""
+        """Yield statements about kinds that cover a value, the nearest kind first."""
         for kind, sources in self.kinds.get(_ending(value), ()):
             if covers(kind, value):
                 yield from sources
@@ -67,7 +67,7 @@ def _names(section: str, field: str) -> tuple[str, ...]:
 
 
 def world_index(world: Sequence[WorldEntry]) -> WorldIndex:
-    """Ready a world description; entries that are switched off say nothing."""
+    """Index a world description; disabled entries are skipped."""
     by_name: dict[str, list[_WorldSource]] = {}
     kinds: dict[str, tuple[str, list[_WorldSource]]] = {}
     known: dict[str, str] = {}
@@ -110,29 +110,29 @@ def _forms(names: Iterable[str]) -> dict[str, str]:
 
 
 def _ending(kind: str) -> str:
-    """Return what a kind and every value that it covers have in common: the word they are about, the last sign of Chinese."""
+    """Return what a kind shares with every value it covers: its head word, or the last character in Chinese."""
     head = kind_words(kind)[0]
     return head[-1:] if is_han(head) else head
 
 
 def _telling(kind: str) -> int:
-    """Return the more words, the nearer: "forest elves" before "elves"."""
+    """Return how specific a kind is: the more words, the nearer ("forest elves" before "elves")."""
     return len(plain(kind)) if is_han(kind) else len(kind_words(kind)[1])
 
 
-_KEPT = 8  # descriptions at hand at a time: a process reads a few threads
+_KEPT = 8  # cached descriptions: a process reads a few threads
 _ready: tuple[tuple[Sequence[WorldEntry], WorldIndex], ...] = ()
 
 
 def let_go() -> None:
-    """Drop the descriptions that are kept ready; called when text is erased."""
+    """Drop the cached descriptions; called when text is erased."""
     global _ready
     _ready = ()
     kind_words.cache_clear()
 
 
 def _index(world: Sequence[WorldEntry]) -> WorldIndex:
-    """Return the index of a description. Those of the last tuples are kept, because a whole graph asks with the same one."""
+    """Return the index of a description. Those of the last tuples are cached, because a whole graph uses the same one."""
     global _ready
     for held, index in _ready:
         if held is world:
@@ -149,8 +149,8 @@ def complete_node(
     options: Options,
     refused: Callable[[Fact], bool] | None = None,
 ) -> NodeView:
-    """Return the node with what can be inferred about it; the node itself where nothing may be. `refused` says of a fact that a
-    person does not want it (a forbidden one is not inferred again).
+    """Return the node with what can be inferred about it; the node itself if nothing can. `refused` returns True for a fact that
+    the user rejects (a forbidden one is not inferred again).
     """
     if not options.auto_infer or options.min_attributes <= 0:
         return node
@@ -180,7 +180,7 @@ def complete_node(
 
 
 def _han(name: str) -> bool:
-    """Return True for a name in Chinese characters: what is assumed of its bearer is said in the same language."""
+    """Return True for a name in Chinese characters: inferences about it are worded in Chinese."""
     return any("\u4e00" <= sign <= "\u9fff" for sign in name)
 
 
@@ -189,7 +189,7 @@ def _iter_names(node: NodeView) -> Iterator[str]:
 
 
 def _find_world_facts(node: NodeView, index: WorldIndex) -> Iterator[tuple[_WorldSource, str]]:
-    """Yield what the world states that holds for a node, the nearest first, and why it does."""
+    """Yield the world's statements that hold for a node, the nearest first, with the reason why they do."""
     own = [source for name in _iter_names(node) for source in index.by_name.get(index.resolve_name(name), ())]
     for source in dict.fromkeys(own):
         yield source, ""
@@ -218,7 +218,7 @@ def _find_world_facts(node: NodeView, index: WorldIndex) -> Iterator[tuple[_Worl
 def _of_world(
     node: NodeView, source: _WorldSource, how: str, attributes: Sequence[Fact], relations: Sequence[Fact]
 ) -> Fact | None:
-    """Return what the world states, unless something is known already."""
+    """Return the world's statements, except about predicates that are already known."""
     entry = source.entry
     where = f"{entry.source}: {entry.name}" if entry.source and entry.source != entry.name else entry.name
     note = f"world: {where}" + (f" ({how})" if how else "")
@@ -262,10 +262,10 @@ def _defaults(kind: str, language: str) -> Iterator[tuple[str, str]]:
 def seed_shape(
     node: NodeView, number: Callable[[Ref], int], named: Callable[[str], str] = str
 ) -> dict[str, Json]:
-    """Return a node as the design notes draw it: what it is, how it stands in the world, when it was met, and what of this is
+    """Return a node as in the design notes: its attributes, its relations, when it was met, and which of these are
     inferred.
 
-    `resolve_name` says what another node is called, by its id.
+    `resolve_name` returns the name of another node by its id.
     """
     renamed = cast("Mapping[str, str]", _table()["shape"]["types"])
     values: dict[str, Json] = {"name": node.name}
@@ -305,7 +305,7 @@ def _first_relation(relations: Sequence[Fact], wanted: Sequence[str]) -> Fact | 
 
 
 def _history(node: NodeView, number: Callable[[Ref], int]) -> list[Json]:
-    """Return the turns that speak of a node, each with a short line: the first sentence that something said there rests on."""
+    """Return the turns that mention a node, each with a short line: the first sentence among its evidence."""
     lines: dict[Ref, str] = {}
     for fact in (*node.attributes, *node.relations):
         for evidence in fact.evidence:

@@ -1,8 +1,8 @@
-"""The world description: entries of a lorebook or project description, with what they state read by rules.
+"""The world description: entries of a lorebook or project description, with their statements read by rules.
 
-Owns which names an entry is found by, what type of thing it is about, and what it states about itself and in passing about others
-("All elves are …"). Not here: completing nodes (`graph/world/completion`) and making anything up: an entry that rules do not understand still
-has its words, for a model's prompt.
+Owns the names under which an entry is found, the type of its subject, and its statements about itself and in passing about others
+("All elves are …"). Not here: completing nodes (`graph/world/completion`) and inventing anything: an entry that the rules do not
+understand still has its text, for a model's prompt.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from backscroll.graph.world.words import (
 from backscroll.graph.world.zh import read_chinese
 from backscroll.vocab.part import Json
 
-_READ = 20_000  # characters of one entry that are read for facts; the words are kept whole
+_READ = 20_000  # characters of one entry that are read for facts; the text is kept whole
 _REGEX_KEY = re.compile(r"^/(.*)/[a-z]*$", re.DOTALL)
 _PLAIN_KEY = re.compile(r"^[\w\s'’.-]+$")
 _DECORATOR = re.compile(r"^@@@?[^\n]*\n?", re.MULTILINE)
@@ -50,9 +50,9 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def world_entries(entries: Sequence[LoreEntry], char: str = "") -> list[WorldEntry]:
-    """Return what a world description says, entry by entry; nothing is left out, switched-off entries included.
+    """Return the entries of a world description; nothing is left out, disabled entries included.
 
-    `char`: who `{{char}}` is in entries that are written as a dialogue; by default the character of the card among them.
+    `char`: the referent of `{{char}}` in entries written as a dialogue; by default the character of the card among them.
     """
     char = char or next(
         (entry.name for entry in entries if entry.in_card and entry.category == "character"), ""
@@ -74,7 +74,7 @@ def _entry(entry: LoreEntry, char: str = "") -> WorldEntry:
     names = _names(name, keys, fields.names, text)
     known = frozenset(plain(each) for each in names)
     said = [*fields.said, *read_english(fields.rest, known), *read_chinese(fields.rest, known)]
-    if entry.category == "character":  # a card says there too what the story is about
+    if entry.category == "character":  # in a card this also contains the subject of the story
         said = [s for s in said if s.predicate not in _OF_STORY]
     own_words = [s._replace(subject="") if plain(s.subject) in known else s for s in spoken.said]
     said += unseen_before(said, own_words)
@@ -110,13 +110,13 @@ def _entry(entry: LoreEntry, char: str = "") -> WorldEntry:
 
 
 def _is_name(text: str) -> bool:
-    """Return False for the beginning of a text that stands in for a name."""
+    """Return False for the beginning of a text used as a name."""
     return 0 < len(text) <= 40 and len(text.split()) <= 6 and not _SENTENCE_MARK.search(text)
 
 
 def _names(name: str, keys: tuple[str, ...], stated: Sequence[str], text: str) -> tuple[str, ...]:
-    """Return which keys name what the entry is about. A key may be any word that calls for it: the family that runs the market is
-    not the market. So a key counts where it is another form of the name, or where the name is only a note of the author.
+    """Return the keys that name the entry's subject. A key may be any word that activates the entry: the family that runs the market is
+    not the market. So a key counts if it is another form of the name, or if the name is only a note of the author.
     """
     own = [*([name] if _is_name(name) else ()), *stated]
     written = plain(text)
@@ -128,7 +128,7 @@ def _names(name: str, keys: tuple[str, ...], stated: Sequence[str], text: str) -
 
 
 def _akin(key: str, name: str, *, few: bool) -> bool:
-    """Return another form of a name: a part of it, in the plural, in the other script (in a short list: else it is just a word)."""
+    """Return True for another form of a name: a part of it, the plural, the other script (in a short list: else it is just a word)."""
     if is_han(key) != is_han(name):
         return few
     if is_han(key):
@@ -138,12 +138,12 @@ def _akin(key: str, name: str, *, few: bool) -> bool:
 
 
 def _fitting(predicate: str, kind: str) -> str:
-    """Turn traits of something without a mind (a forest has no temper) into its description."""
+    """Turn character traits of something without a mind (a forest has no temper) into its description."""
     return "description" if predicate == "disposition" and kind in _MINDLESS else predicate
 
 
 def _keys(raw: Iterable[str]) -> tuple[str, ...]:
-    """Return names by which an entry is found: tidied, once each; a pattern gives the plain words in it."""
+    """Return the names under which an entry is found: cleaned, once each; a pattern gives the plain words in it."""
     out: dict[str, str] = {}
     for key in raw:
         for word in _words_of(key):
@@ -171,7 +171,7 @@ def _type(entry: LoreEntry, header: str, name: str, said: Sequence[WorldStatemen
     noun = noun_of(name) if _is_name(name) else None
     by_name = ("group" if noun.predicate == "race" else noun.type) if noun is not None else ""
     if stated and len(plain(name).split()) == 1 and not is_han(name):
-        by_name = ""  # one word may be any person's title or a mere name; what the text says decides
+        by_name = ""  # one word may be a person's title or a mere name; the text decides
     somebody = "person" if any(s.predicate in telling_fields() for s in own) else ""
     if not somebody and noun is None and own and _SHE.search(entry.text):
         somebody = "person"
@@ -183,8 +183,8 @@ def _check_type(value: str) -> str:
 
 
 def world_text(entries: Sequence[WorldEntry], names: Sequence[str], limit_chars: int) -> str:
-    """Return the entries that matter for some names, for a model's prompt: those about them, then those about what these are,
-    then what holds for everything; whole entries while they fit, the last one cut at a line or sentence.
+    """Return the entries relevant to some names, for a model's prompt: those about them, then those about their kinds,
+    then those about everything; whole entries while they fit, the last one cut at a line or sentence.
     """
     live = [entry for entry in entries if entry.enabled and entry.text.strip()]
     wanted = frozenset(plain(name) for name in names if plain(name))
@@ -212,7 +212,7 @@ def _matters(entry: WorldEntry, value: str) -> bool:
 
 
 def _cut(text: str, limit: int) -> str:
-    """Return the beginning of a text, up to the end of a sentence or line; nothing if that would say too little."""
+    """Return the beginning of a text, up to the end of a sentence or line; empty if that would be too short."""
     if limit < 40:
         return ""
     head = text[: limit - 1]

@@ -33,7 +33,7 @@ _SEEN_ZH = re.compile(
     r"((?:浅|深|暗|淡|亮)?(?:绯红|酒红|鲜红|雪白|银白|银灰|墨绿|翠绿|湛蓝|天蓝|琥珀|玫瑰|琉璃|[红赤粉橙金黄棕褐绿碧青蓝紫黑墨白银灰])色)的?"
     r"(眼睛|双眼|眼眸|眸子|头发|长发|短发|秀发|翅膀|耳朵|尾巴|皮肤|羽毛|鳞片)"
 )
-#: 我是赤羽卫的统领: what a person is there, unless it is a relation.
+#: 我是赤羽卫的统领: a person's role there, unless it is a relation.
 _POST_ZH = re.compile(r"我(?!们)是[^，。！？；\s的]{2,10}的([\u4e00-\u9fff]{2,4})(?=[，。！？；…”」]|$)")
 _MINE = re.compile(
     rf"\b[Mm]y\s+{_FEATURE}(?:,[^,]{{1,60}},)?\s+(?:is|are)\s+(?:the (?:hue|colou?r) of\s+)?([a-z][\w -]{{2,40}})"
@@ -50,7 +50,7 @@ _VAGUE = re.compile(
     r"^(?:the like|so on|more|such|others?|not|never|see|hear|feel|only|hardly|tell)\b", re.IGNORECASE
 )
 _MY_ZH = re.compile(r"我(?!们)(?:能够|能|会|可以|擅长|精通)([^，。！？；\s]{2,16})")
-#: How a character speaks of itself, and how another person would put it.
+#: Statements in the first person, and their form in the third.
 _THIRD = (
     (re.compile(r"\bI['’]m\b|\bI am\b"), "{char} is"),
     (re.compile(r"\bI['’]ve\b|\bI have\b"), "{char} has"),
@@ -63,24 +63,24 @@ _THIRD = (
     (re.compile(r"我的"), "{char}的"),
     (re.compile(r"我(?!们)"), "{char}"),
 )
-#: Where a person begins to say another thing of itself.
+#: The start of a new statement about oneself.
 _APART = re.compile(
     r"(?:,\s*(?:and|but|so)?\s*|\s+(?:and|but)\s+)(?=(?:I|I['’]m|I['’]ve|my)\b)|(?<=[，；])(?=我)"
 )
-#: What comes behind it is said of others.
+#: What follows it is about others.
 _CLAUSE = re.compile(r",?\s+(?:who|whom|which|that|those)\s")
 _MOST = 6  # skills that one answer gives
 
 
 class DialogueReading(NamedTuple):
-    """What is left to be read as a description, and what the character says of itself."""
+    """The rest to be read as a description, and the character's statements about itself."""
 
     rest: str
     said: tuple[WorldStatement, ...] = ()  # the subject is the character's name
 
 
 def read_dialogue(text: str, char: str) -> DialogueReading:
-    """Take a description in the form of a dialogue apart; any other is given back as it is. `char`: empty if unknown."""
+    """Split a description in the form of a dialogue; any other is returned unchanged. `char`: empty if unknown."""
     if not _LINE.search(text):
         return DialogueReading(text)
     answers = [line[2] for line in _LINE.finditer(text) if line[1].lower() == "char"]
@@ -105,7 +105,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _of_self(own: Sequence[str], char: str) -> Iterator[WorldStatement]:
-    """Yield what sentences in the first person say."""
+    """Yield the statements of sentences in the first person."""
     names = frozenset({plain(char)})
     for whole in own:
         if found := _AS.search(whole):
@@ -147,7 +147,7 @@ def _skills(sentence: str) -> Iterator[WorldStatement]:
 
 
 def _looks(acted: Sequence[str]) -> Iterator[WorldStatement]:
-    """Yield what the character is seen to look like: of two colours of eyes the one that is seen more often."""
+    """Yield what the character looks like in the scenes: of two eye colours the more frequent one."""
     seen: Counter[tuple[str, str]] = Counter()
     colours = words("colours")["words"]
     for text in acted:
@@ -165,7 +165,7 @@ def _looks(acted: Sequence[str]) -> Iterator[WorldStatement]:
 
 
 def unseen_before(said: Sequence[WorldStatement], more: Sequence[WorldStatement]) -> list[WorldStatement]:
-    """Return what is added to what is known: of eyes whose colour is stated, no other colour is taken from a scene."""
+    """Return the additions to what is known: if the eye colour is stated, no other is taken from a scene."""
     known = " ".join(s.value for s in said if not s.subject and s.predicate == "appearance").casefold()
     out: list[WorldStatement] = []
     for one in more:

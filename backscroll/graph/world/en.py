@@ -1,7 +1,7 @@
-"""What English prose of a world description states: who is what, lives where, belongs to whom, is how.
+"""Statements in English prose of a world description: class, residence, membership and properties of its subjects.
 
-Owns a small grammar: a sentence has a subject, then clauses that each begin with a known verb. Descriptions are written to be
-looked up, so this finds most of what matters; what it does not understand it leaves alone. Not here: pronouns that do not mean
+Owns a small grammar: a sentence has a subject, then clauses that each begin with a known verb. Descriptions are written for
+lookup, so this finds most of what matters; other text is left alone. Not here: pronouns that do not mean
 the subject at hand, questions, conditions.
 """
 
@@ -70,18 +70,18 @@ _DONE_TO = re.compile(
 _PROPER = re.compile(r"(?:[Tt]he\s+)?[A-Z][\w'’.-]*(?:\s+(?:of|the|de|von|van|and|al|[A-Z][\w'’.-]*)){0,5}")
 _SMALL = frozenset("of the and what about it does do how why to in for with on at is are".split())
 _MANY_OF = re.compile(r"(?:[a-z-]+\s){0,2}[a-z]{3,}s\s+of\s+[a-z]")
-#: What "beasts of darkness" are is said by all of these words.
+#: Types of nouns whose class is the whole phrase with "of": "beasts of darkness".
 _OF_WHAT = frozenset({"creature", "animal", "thing", "concept"})
 
 
 def read_english(text: str, names: frozenset[str]) -> Iterator[WorldStatement]:
-    """Yield what the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
+    """Yield the statements of the sentences; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
     current = ""
     for number, sentence in enumerate(sentences(text)):
         if sentence.shape in {"code", "row", "heading"} or is_han(sentence.text[:20]):
             continue
         words_ = sentence.text.lstrip("-*+• \t").strip()
-        first = number == 0  # "A young elf." says what follows is about
+        first = number == 0  # "A young elf." says what the following text is about
         if _DOUBT.search(words_) or _TECHNICAL.search(words_):
             continue
         if (possessed := _POSSESSED.match(words_)) and is_field(possessed[1]):
@@ -119,12 +119,12 @@ def _in_passing() -> frozenset[str]:
 
 
 def _sure_name(subject: str) -> bool:
-    """Return False for one capital word at the beginning of a sentence: it may be any word."""
+    """Return False for one capitalised word at the beginning of a sentence: it may be any word."""
     return not subject or len(subject.split()) > 1 or noun_of(subject) is not None
 
 
 def _bare(text: str, current: str) -> Iterator[WorldStatement]:
-    """Yield a note without a verb: "Forest elf, helpful." says what it is about."""
+    """Read a note without a verb: "Forest elf, helpful." describes the entry's subject."""
     head = re.split(r"[,;.]", text, maxsplit=1)[0].strip()
     bare = re.sub(r"^(?:an?|the)\s+", "", head, flags=re.IGNORECASE)
     if (
@@ -137,7 +137,7 @@ def _bare(text: str, current: str) -> Iterator[WorldStatement]:
 
 
 def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
-    """Return the subject of a sentence: empty for the entry's own, None if that is unknown."""
+    """Return the subject of a sentence: empty for the entry's own, None if unknown."""
     subject = tidy(raw)
     if _PRONOUN.match(subject):
         return current
@@ -182,7 +182,7 @@ def _subject(raw: str, names: frozenset[str], current: str) -> str | None:
 
 
 def _part_of_name(key: str, written: str, names: frozenset[str]) -> bool:
-    """ "Aria" where the entry is about "Captain Aria Voss"."""
+    """Return True for "Aria" if the entry is about "Captain Aria Voss"."""
     parts = key.split()
     if not written[:1].isupper() or noun_of(key) is not None:
         return False
@@ -246,7 +246,7 @@ def _has(subject: str, rest: str) -> Iterator[WorldStatement]:
 
 
 def _is(subject: str, rest: str) -> Iterator[WorldStatement]:
-    """Yield what follows a form of "be"."""
+    """Yield the statements after a form of "be"."""
     rest = re.sub(rf"^{ADVERB}", "", rest, count=1, flags=re.IGNORECASE)
     low = rest.lower()
     if (placed := be_pattern().match(low)) is not None:
@@ -279,7 +279,7 @@ def _kin(subject: str, name: str, noun: str) -> Iterator[WorldStatement]:
 
 
 def _is_a(subject: str, rest: str) -> Iterator[WorldStatement]:
-    """ "a helpful forest elf from the north": what it is, and what is said along with it."""
+    """Read "a helpful forest elf from the north": the class, and what is stated along with it."""
     bare = re.sub(r"^(?:an?|the|one of the|one of)\s+", "", rest, flags=re.IGNORECASE)
     if age := _AGE.match(bare):
         yield WorldStatement(subject, "age", age[1])

@@ -33,14 +33,14 @@ def be_predicates() -> dict[str, str]:
 
 @cache
 def be_pattern() -> re.Pattern[str]:
-    """Return the pattern of what may follow a form of "be", the longest first."""
+    """Return the pattern of phrases that may follow a form of "be", the longest first."""
     known = sorted(be_predicates(), key=lambda phrase: (-len(phrase), phrase))
     return re.compile("(?:" + "|".join(re.escape(phrase) for phrase in known) + r")\b")
 
 
 @cache
 def appearance_pattern() -> re.Pattern[str]:
-    """Return the pattern of words for looks."""
+    """Return the pattern of words for appearance."""
     known = [word for word in words("appearance")["words"] if not is_han(word)]
     return re.compile(r"\b(?:" + "|".join(re.escape(word) for word in known) + r")\b")
 

@@ -1,4 +1,4 @@
-"""Facts that a description states as fields: W++ and its kin, lists in brackets, and lines such as `Race: forest elf`.
+"""Facts stated as fields: W++ and similar notations, lists in brackets, and lines such as `Race: forest elf`.
 
 Separates fields from prose and returns the prose as the rest.
 """
@@ -18,7 +18,7 @@ from backscroll.graph.world.words import (
     type_of_category,
 )
 
-LONGEST = 400  # characters of a value; what is longer is a text, not a fact
+LONGEST = 400  # characters of a value; anything longer is text, not a fact
 _WPP_HEAD = re.compile(r"\[?\s{0,20}([A-Za-z一-鿿]{1,24})\s*\(\s*[\"“]([^\"”\n]{1,80})[\"”]\s*\)\s*[{｛]")
 _WPP_FIELD = re.compile(r"([\w一-鿿][\w一-鿿 '’/-]{0,39}?)\s*\(\s*([\"“][^()]{0,2000}?[\"”])\s*\)")
 _QUOTED = re.compile(r"[\"“]([^\"“”]{1,400})[\"”]")
@@ -27,12 +27,12 @@ _LINE = re.compile(
     r"^[ \t]*(?:[-*+•][ \t]+)?(?:\*\*|__)?([^\s:：*_|{}<>][^:：*|{}<>\n]{0,39}?)(?:\*\*|__)?[ \t]*[:：](?:\*\*|__)?[ \t]*(\S[^\n]*)$",
     re.MULTILINE,
 )
-#: A label alone, its values as items below it: as YAML has them.
+#: A label alone, its values as items below it, as in YAML.
 _ITEMS = re.compile(
     r"^([ \t]*[^\s:：*|{}<>#-][^:：*|{}<>\n]{0,39})[:：][ \t]*\n((?:[ \t]*[-*•][ \t]+[^\n:：]{1,200}(?:\n|\Z))+)",
     re.MULTILINE,
 )
-#: Another field in the same line: `Race: forest elf. Faction: none.`
+#: Another field on the same line: `Race: forest elf. Faction: none.`
 _NEXT = re.compile(r"[.。;；|][ \t]{0,4}(?=([A-Za-z一-鿿][\w一-鿿 ]{0,24})[:：][ \t]*\S)")
 _ITEM = re.compile(r"^[ \t]*[-*•][ \t]+", re.MULTILINE)
 _TAG = re.compile(r"^[ \t]*</?[^<>\n]{1,60}>[ \t]*$", re.MULTILINE)
@@ -41,12 +41,12 @@ _SEVERAL = re.compile(r"\s*(?:[,，、;；+/]|\band\b|\bund\b)\s*")
 _SENTENCE = re.compile(r"[.。!！?？]\s*\S")
 _CODE = re.compile(r"`|\]\(|==|\w\(\)|://|\w\[")
 _NO_LABEL = re.compile(r"^(?:https?|ftp|note|e\.g|i\.e|warning|\d+)$", re.IGNORECASE)
-#: Predicates whose list of values is one value, in words.
+#: Predicates whose list of values is kept as one value.
 _WHOLE = set("description appearance personality disposition goal status health age size name title".split())
 
 
 class Fields(NamedTuple):
-    """What fields say, the type that a header names, the names they give, and the rest of the text."""
+    """The facts in fields, the type in a header, the names they give, and the rest of the text."""
 
     said: list[WorldStatement]
     type: str
@@ -55,7 +55,7 @@ class Fields(NamedTuple):
 
 
 def read_fields(text: str) -> Fields:
-    """Return the fields of an entry and what is left of its text."""
+    """Return the fields of an entry and the rest of its text."""
     said: list[WorldStatement] = []
     names: list[str] = []
     kind, text = _wpp(_TAG.sub("", text), said, names)
@@ -63,7 +63,7 @@ def read_fields(text: str) -> Fields:
     text = _NEXT.sub(lambda found: "\n" if is_field(found[1].strip()) else found[0], text)
     text = _BOX.sub(lambda found: "" if _read_bracket_list(found[1], said, names) else found[0], text)
     lines = sum(1 for line in text.split("\n") if line.strip())
-    sheet = len(_LINE.findall(text)) * 2 >= lines  # mostly fields: those with labels of their own count too
+    sheet = len(_LINE.findall(text)) * 2 >= lines  # mostly fields: unknown labels count too
     text = _LINE.sub(
         lambda found: (
             "" if (sheet or is_field(found[1])) and _field(found[1], found[2], said, names) else found[0]
@@ -79,7 +79,7 @@ def _on_one_line(found: re.Match[str]) -> str:
 
 
 def _wpp(text: str, said: list[WorldStatement], names: list[str]) -> tuple[str, str]:
-    """W++: `[Character("Ellie") {Race("Forest Elf") Mind("kind" + "shy")}]`, braces balanced or cut off."""
+    """Read W++: `[Character("Ellie") {Race("Forest Elf") Mind("kind" + "shy")}]`, with balanced or truncated braces."""
     found = _WPP_HEAD.search(text)
     if not found:
         return "", text
@@ -94,19 +94,21 @@ def _wpp(text: str, said: list[WorldStatement], names: list[str]) -> tuple[str, 
 
 
 def _read_bracket_list(inside: str, said: list[WorldStatement], names: list[str]) -> bool:
-    """Return a list in brackets: `[Ellie's persona: shy, kind; Ellie's clothes: green dress]`."""
+    """Read a list in brackets: `[Ellie's persona: shy, kind; Ellie's clothes: green dress]`."""
     pieces = [piece for piece in re.split(r"[;；\n]", inside) if piece.strip()]
     pairs = [re.split(r"[:：=]", piece, maxsplit=1) for piece in pieces]
     if not all(len(pair) == 2 and pair[1].strip() and len(pair[0]) <= 60 for pair in pairs):
         return False
     if len(pairs) == 1 and not is_field(_OWNER.sub("", pairs[0][0])):
         return False
-    taken = [_field(_OWNER.sub("", label), value, said, names) for label, value in pairs]  # every one of them
+    taken = [
+        _field(_OWNER.sub("", label), value, said, names) for label, value in pairs
+    ]  # all of them are fields
     return all(taken)
 
 
 def _field(label: str, value: str, said: list[WorldStatement], names: list[str]) -> bool:
-    """Take one field in; False if it is rather a sentence with a colon in it."""
+    """Add one field; return False if it is rather a sentence with a colon."""
     label, value = tidy(label), value.strip()
     value = re.sub(r"^(?:\*\*|__)\s*|\s*(?:\*\*|__)$", "", value)
     if not label or len(label.split()) > 4 or _NO_LABEL.match(label) or value.startswith("//"):

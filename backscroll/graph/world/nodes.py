@@ -1,6 +1,6 @@
-"""Nodes that only the world description speaks of: characters of cards, entries of lorebooks that state something.
+"""Nodes that only the world description mentions: characters of cards, entries of lorebooks that state something.
 
-A conversation that has not named them yet can still be asked about them; what is known of them is of rank `world`, with the entry
+They can be asked about before the conversation names them; facts about them have the rank `world`, with the entry
 as its source. Not here: Markdown and plain text: their headings are not names.
 """
 
@@ -15,12 +15,12 @@ from backscroll.graph.view import NodeView, Options, WorldEntry
 from backscroll.graph.world.completion import complete_node
 from backscroll.graph.world.words import form_of, is_han, plain
 
-_KEPT = 8  # descriptions at hand at a time
+_KEPT = 8  # cached descriptions
 _ready: tuple[tuple[Sequence[WorldEntry], Options, dict[str, NodeView]], ...] = ()
 
 
 def let_go() -> None:
-    """Drop the nodes that are kept ready; called when text is erased."""
+    """Drop the cached nodes; called when text is erased."""
     global _ready
     _ready = ()
 
@@ -48,7 +48,7 @@ def world_nodes(world: Sequence[WorldEntry], options: Options) -> dict[str, Node
 
 
 def world_node(world: Sequence[WorldEntry], options: Options, name: str) -> NodeView | None:
-    """Return the node of that name, in the singular or the plural; None if the world has none."""
+    """Return the node of that name, in the singular or the plural; None if the world description has none."""
     wanted = form_of(name)
     for id, node in world_nodes(world, options).items():
         if name.strip() in (id, node.readable) or wanted in map(form_of, (node.name, *node.aliases)):
@@ -57,7 +57,7 @@ def world_node(world: Sequence[WorldEntry], options: Options, name: str) -> Node
 
 
 def _find_spelling(entry: WorldEntry) -> str:
-    """Return the name as the entry writes it: notes of authors are often in small letters."""
+    """Return the name as the entry writes it: notes of authors are often in lower case."""
     name = entry.names[0]
     if is_han(name) or name != name.lower():
         return name

@@ -1,7 +1,7 @@
-"""What a description shows of a person without saying it in so many words: "they distrust strangers but will help travellers".
+"""Implied traits of a person: "they distrust strangers but will help travellers".
 
-Owns traits by clause: words that show one, turned round by a denial before them, and what traits make together
-(`world_traits.toml`). What an entry states plainly (`disposition: shy`) stands over this. Does not guess where clauses contradict
+Owns traits by clause: words that show one, inverted by a preceding denial, and combinations of traits
+(`world_traits.toml`). Plain statements of an entry (`disposition: shy`) take precedence. Does not guess if clauses contradict
 each other.
 """
 
@@ -18,7 +18,7 @@ from backscroll.vocab.values.table import read_table
 _CLAUSE = re.compile(
     r"[.;!?\n:。；！？：,，—]+|\b(?:and|but|yet|though|although|while|however|whereas)\b|但是|但|不过|然而|可是|却|虽然|尽管"
 )
-#: What a denied trait shows instead.
+#: The trait shown by a denied one.
 _DENIED = {
     "helpful": "",
     "trusting": "cautious",
@@ -26,12 +26,12 @@ _DENIED = {
     "hostile": "harmless",
     "dangerous": "harmless",
 }
-_WHOLE = frozenset({"neutral", "expert", "harmless"})  # they hold their own denial
+_WHOLE = frozenset({"neutral", "expert", "harmless"})  # words that include their own denial
 _AGAINST = {"hostile": "helpful", "dangerous": "harmless"}
 
 
 class WorldTrait(NamedTuple):
-    """An attribute that a description shows, and the clause that shows it."""
+    """An attribute that a description implies, and the clause that shows it."""
 
     predicate: str
     value: str
@@ -57,7 +57,7 @@ def _patterns(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def traits(text: str) -> list[WorldTrait]:
-    """Return the attributes that a description shows, each once."""
+    """Return the attributes that a description implies, each once."""
     language = "zh" if is_han(text) else "en"
     shown: dict[str, str] = {}
     for clause in _clauses(text):
@@ -65,7 +65,7 @@ def traits(text: str) -> list[WorldTrait]:
             shown.setdefault(name, clause)
     for one, other in _AGAINST.items():
         if one in shown and other in shown:
-            del shown[one], shown[other]  # it says both
+            del shown[one], shown[other]  # it shows both
     return [
         WorldTrait(attribute, chinese if language == "zh" else english, shown[names[0]])
         for names, (attribute, english, chinese) in _match_values(shown)
@@ -73,7 +73,7 @@ def traits(text: str) -> list[WorldTrait]:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """Yield clauses; a whole sentence comes after its clauses, for what is said across a comma."""
+    """Yield clauses; a whole sentence follows its clauses, for statements across a comma."""
     for piece in _CLAUSE.split(text):
         if piece and piece.strip():
             yield piece.strip()

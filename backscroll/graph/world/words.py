@@ -1,4 +1,4 @@
-"""The words of world descriptions: labels of fields, nouns that tell a type, kinds and how they are compared.
+"""The words of world descriptions: labels of fields, nouns that show a type, kinds and their comparison.
 
 Owns reading `world.toml`, and when a kind ("elves of the forest") covers a value ("Forest Elf"). Not here: sentences (`world/en`,
 `world/zh`).
@@ -19,7 +19,7 @@ from backscroll.vocab.values.table import read_table
 _SPACE = late(r"\s+")
 _OUTER = " \t\r\n\"'*_`.,;:!?。，；：！？、"
 _PAIRS = {"“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "(": ")", "（": "）", "[": "]", "【": "】"}
-_ROUNDS = 20  # brackets around a name that are worth taking off
+_ROUNDS = 20  # brackets around a name that are removed
 _CLOSING = {closing: opening for opening, closing in _PAIRS.items()}
 _ARTICLE = late(r"^(?:the|a|an|all|every|each|most|many|some|any|these|those|our|their)\s+", re.IGNORECASE)
 _HAN = late(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -44,7 +44,7 @@ _IRREGULAR = {
 
 
 class WorldStatement(NamedTuple):
-    """One thing that a description states; an empty subject is the entry's own."""
+    """One statement of a description; an empty subject means the entry's own."""
 
     subject: str
     predicate: str
@@ -52,7 +52,7 @@ class WorldStatement(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """What a noun says about who is called so."""
+    """What a noun states about its bearer."""
 
     type: str
     predicate: str  # race, occupation, kind
@@ -71,7 +71,7 @@ def words(section: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def tidy(text: str) -> str:
-    """Return a name or value without what surrounds it: quotes, punctuation, doubled blanks, brackets that close nothing."""
+    """Return a name or value without quotes, surrounding punctuation, double spaces and unbalanced brackets."""
     text = _SPACE.sub(" ", text)
     for _ in range(_ROUNDS):
         text = text.strip(_OUTER)
@@ -90,17 +90,17 @@ def tidy(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text as it is compared: tidy, in lower case, without article."""
+    """Return a text for comparing: tidy, in lower case, without article."""
     return _ARTICLE.sub("", tidy(unicodedata.normalize("NFKC", text)).casefold(), count=1).strip()
 
 
 def is_han(text: str) -> bool:
-    """Return True if Chinese characters occur in it."""
+    """Return True if a text contains Chinese characters."""
     return _HAN.search(text) is not None
 
 
 def singular(word: str) -> str:
-    """Return an English word in the singular, as far as spelling tells."""
+    """Return an English word in the singular, as far as spelling shows it."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) > 4 and word.endswith("ies"):
@@ -113,7 +113,7 @@ def singular(word: str) -> str:
 
 
 def form_of(name: str) -> str:
-    """Return a name for comparing, in the singular: the Shadowfangs and a shadowfang are called alike."""
+    """Return a name for comparing, in the singular: the Shadowfangs and a shadowfang match."""
     said = plain(name).split()
     return " ".join([*said[:-1], singular(said[-1])]) if said else ""
 
@@ -127,7 +127,7 @@ def _fields() -> dict[str, str]:
 
 
 def predicate_of(label: str) -> str:
-    """Return the predicate that a label of a field stands for; unknown ones become predicates of their own."""
+    """Return the predicate of a field label; unknown labels become predicates of their own."""
     key = plain(label.replace("_", " "))
     if (known := _fields().get(key)) is not None:
         return known
@@ -135,7 +135,7 @@ def predicate_of(label: str) -> str:
 
 
 def is_field(label: str) -> bool:
-    """Return True for labels that are known."""
+    """Return True for known labels."""
     return plain(label.replace("_", " ")) in _fields()
 
 
@@ -156,7 +156,7 @@ def _han_nouns() -> tuple[tuple[str, Noun], ...]:
 
 
 def noun_of(phrase: str) -> Noun | None:
-    """Return what the head of a noun phrase tells: "young forest elf" is an elf."""
+    """Return what the head of a noun phrase states: "young forest elf" is an elf."""
     if is_han(phrase):
         bare = phrase.removesuffix("们").removesuffix("一族")
         return next((noun for word, noun in _han_nouns() if bare.endswith(word)), None)
@@ -172,7 +172,7 @@ def _software() -> frozenset[str]:
 
 
 def _head(phrase: str) -> str:
-    """Return the word that a phrase is about: before "of", "who", "with", a comma; the last one."""
+    """Return the head of a phrase: the last word before "of", "who", "with", a comma."""
     first = re.split(r"\s+(?:of|who|which|that|with|from|in|at|on|near)\s+|[,(]", phrase, maxsplit=1)[
         0
     ].split()
@@ -185,7 +185,7 @@ def _categories() -> dict[str, str]:
 
 
 def type_of_category(category: str) -> str:
-    """Return the type that a book's category stands for; empty if it says nothing."""
+    """Return the type for a category of a book; empty if it shows none."""
     return _categories().get(plain(category), "")
 
 
@@ -219,7 +219,7 @@ def kind_words(text: str) -> tuple[str, frozenset[str]]:
 
 
 def covers(kind: str, value: str) -> bool:
-    """Return True if what is said of a kind holds for what has this value: "elves" for "Forest Elf", "精灵" for "森林精灵"."""
+    """Return True if statements about a kind hold for this value: "elves" for "Forest Elf", "精灵" for "森林精灵"."""
     head, wanted = kind_words(kind)
     other, given = kind_words(value)
     if not head or not other:
@@ -230,7 +230,7 @@ def covers(kind: str, value: str) -> bool:
 
 
 def is_kind(name: str, kind: str) -> bool:
-    """Return True if a name stands for many ("elves", "精灵"), False for one of them ("the King" is a person)."""
+    """Return True if a name stands for many ("elves", "精灵"), False for an individual ("the King" is a person)."""
     noun = noun_of(name)
     if noun is not None and noun.predicate == "race":
         return True

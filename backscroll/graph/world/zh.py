@@ -1,7 +1,7 @@
-"""What Chinese prose of a world description states: who is what, lives where, belongs to whom, is how.
+"""Statements in Chinese prose of a world description: class, residence, membership and properties of its subjects.
 
-Owns a small grammar: a sentence is cut at its commas, and a clause begins with a subject or goes on about the last one; known
-verbs stand right after the subject. Not here: questions, conditions, and what it does not understand.
+Owns a small grammar: a sentence is cut at its commas, and a clause begins with a subject or continues with the last one; known
+verbs directly follow the subject. Not here: questions, conditions, and anything it does not understand.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _kin() -> tuple[tuple[str, str], ...]:
 
 
 def read_chinese(text: str, names: frozenset[str]) -> Iterator[WorldStatement]:
-    """Yield what the sentences say; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
+    """Yield the statements of the sentences; `names` are those of the entry, in plain form. An empty subject means the entry's own."""
     known = sorted((name for name in names if name), key=lambda name: (-len(name), name))
     current = ""
     for found in _SENTENCE.finditer(text):
@@ -103,7 +103,7 @@ def read_chinese(text: str, names: frozenset[str]) -> Iterator[WorldStatement]:
 
 
 def _parse_possessive(clause: str) -> tuple[str, str, str] | None:
-    """她的父亲林建国是警察: the label of a field, the name, and what is said of that one."""
+    """Read 她的父亲林建国是警察: the label of a field, the name, and the statement about that person."""
     if not (head := re.match(r"(?:她|他|它|其)的", clause)):
         return None
     rest = clause[head.end() :]
@@ -213,7 +213,7 @@ def _is(subject: str, rest: str) -> Iterator[WorldStatement]:
 
 
 def _is_a(subject: str, owner: str, noun: str) -> Iterator[WorldStatement]:
-    """是（owner 的）noun: what it is, and what comes before it."""
+    """Read 是（owner 的）noun: the class, and what precedes it."""
     noun = _MEASURE.sub("", noun) or noun
     what = noun_of(noun)
     if what is None:
@@ -242,7 +242,7 @@ def _how(subject: str, clause: str) -> Iterator[WorldStatement]:
         yield WorldStatement(subject, *hit)
     elif _how_word(value) or (
         bare != clause.strip() and len(short) <= 8
-    ):  # 性格孤傲: it says itself what it is about
+    ):  # 性格孤傲: it names its own predicate
         yield WorldStatement(subject, "disposition", short)
     elif any(word in value for word in words("appearance")["words"] if is_han(word)):
         yield WorldStatement(

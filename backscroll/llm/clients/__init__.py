@@ -1,4 +1,5 @@
-"""Clients of model services: what is asked and answered whatever the vendor, faults in words, retries, streams with bounds.
+"""Clients of model services: vendor-neutral requests and replies, error messages, retries, bounded streams.
 
-`client` has the shapes; `anthropic` and `openai` are the vendors' wires through their SDKs. Which service is asked is decided in `llm/providers`.
+`client` has the shapes; `anthropic` and `openai` are the vendors' wires through their SDKs. The choice of a service:
+`llm/providers`.
 """

@@ -1,8 +1,8 @@
-"""Messages: Anthropic's wire, through the vendor's SDK.
+"""Client for Anthropic's Messages API, through the vendor's SDK.
 
-Owns opening it (lazily: loading it takes a second or two), requests and answers of that wire, streamed or whole. Everything but
-the three fields that the SDK insists on goes through it untouched, so that blocks newer than the SDK arrive. Its retries and its
-own looking for keys are off.
+Owns opening the SDK (lazily: loading it takes a second or two), requests and answers of that wire, streamed or whole. All
+fields but the three that the SDK requires pass through it untouched, so that blocks newer than the SDK arrive. Its retries
+and its own key lookup are off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from backscroll.vocab.prompt import Wire
 if TYPE_CHECKING:
     from anthropic import Anthropic
 
-_LEAST_THINKING = 1024  # tokens; the wire takes no smaller budget
+_LEAST_THINKING = 1024  # tokens; the wire rejects smaller budgets
 
 
 def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthropic:
@@ -39,9 +39,9 @@ def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthrop
         ) from error
     waits = waits_of(anthropic, provider)
     return anthropic.Anthropic(
-        # Without one the SDK would look for a key by itself, and a server of one's own would get the vendor's.
+        # Without one the SDK would look for a key itself, and the user's own server would get the vendor's key.
         api_key=key or "none",
-        # The SDK adds this part of the address itself.
+        # The SDK appends this part of the URL itself.
         base_url=provider.address.rstrip("/").removesuffix("/v1"),
         timeout=waits,
         max_retries=0,
@@ -52,7 +52,7 @@ def _open_sdk(provider: Provider, key: str, connections: Connections) -> Anthrop
 
 
 class AnthropicClient:
-    """A model behind the Messages wire."""
+    """A client for models on the Messages wire."""
 
     def __init__(self, provider: Provider, key: str) -> None:
         self._provider = provider
@@ -66,11 +66,11 @@ class AnthropicClient:
 
     @property
     def provider(self) -> str:
-        """Its name in the configuration."""
+        """The name of the service in the configuration."""
         return self._provider.name
 
     def complete(self, request: Request) -> Reply:
-        """Ask and wait for the whole answer."""
+        """Send a request and wait for the whole answer."""
         with self._connections.call() as call:
             body = self._body(request)
             with self._faults(body["model"], call):
@@ -80,7 +80,7 @@ class AnthropicClient:
         return reply_of(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and stream the answer."""
+        """Send a request and stream the answer."""
         with self._connections.call() as call:
             body: dict[str, Json] = {**self._body(request), "stream": True}
             heard = AnthropicStreamState(self.provider, body["model"])
@@ -141,7 +141,7 @@ class AnthropicClient:
 
 
 def _within(more: Mapping[str, Json], limit: int) -> Mapping[str, Json]:
-    """Return what goes along with a request, with a budget for thinking that leaves room for the answer: it counts as part of it."""
+    """Return the extra fields of a request, with a thinking budget that leaves room for the answer, of which it is part."""
     thinking = more.get("thinking")
     if not isinstance(thinking, Mapping):
         return more

@@ -1,6 +1,6 @@
-"""What Anthropic's wire sends: events of a stream, and whole messages.
+"""Parse what Anthropic's wire sends: stream events and whole messages.
 
-Owns putting a streamed message together as it would have come in one, signatures of thinking included. Pure.
+Owns assembling a streamed message into its unstreamed form, signatures of thinking included. Pure.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FINISH: Mapping[str, Finish] = {
 
 
 class AnthropicStreamState:
-    """What has come of a stream so far."""
+    """The state of a stream so far."""
 
     def __init__(self, provider: str, model: str) -> None:
         self.ended = False
@@ -46,7 +46,7 @@ class AnthropicStreamState:
         self._arguments: dict[int, str] = {}
 
     def take(self, event: Mapping[str, Json]) -> Iterator[StreamEvent]:
-        """One event."""
+        """Process one event."""
         match event.get("type"):
             case "message_start":
                 self._told = dict(event["message"])
@@ -60,14 +60,14 @@ class AnthropicStreamState:
                 self._told.update(event.get("delta") or {})
                 told: dict[str, Json] = self._told.get("usage") or {}
                 last = cast("dict[str, Json]", event.get("usage") or {})
-                # What is empty at the end was said at the beginning.
+                # Fields that are empty at the end were sent at the beginning.
                 self._told["usage"] = {**told, **{k: v for k, v in last.items() if v is not None}}
             case "message_stop":
                 self.ended = True
             case "error":
                 raise in_stream(event, provider=self._provider, model=self._model)
             case _:
-                return  # a ping, or something newer than we are
+                return  # a ping, or an unknown newer event
 
     def _start(self, index: int, block: dict[str, Json]) -> Iterator[StreamEvent]:
         self._blocks[index] = block
@@ -95,11 +95,11 @@ class AnthropicStreamState:
             case "citations_delta":
                 block["citations"] = [*(block.get("citations") or []), delta["citation"]]
             case _:
-                return  # whatever comes later
+                return  # later content replaces it
 
     def message(self) -> dict[str, Json]:
-        """Return the message that the events make. A call that broke off at the limit has what came of its arguments as text;
-        half a call of a stream that was left in the middle is left out.
+        """Return the assembled message. A call truncated at the limit keeps its partial arguments as text; a partial call of
+        an abandoned stream is dropped.
         """
         blocks: list[Json] = []
         limited = _FINISH.get(str(self._told.get("stop_reason"))) == "length"
@@ -118,7 +118,7 @@ class AnthropicStreamState:
 
 
 def _arguments(text: str) -> Json:
-    """Return the arguments that a text holds; None if it broke off."""
+    """Return the arguments that a text holds; None if it is truncated."""
     try:
         return json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -126,13 +126,13 @@ def _arguments(text: str) -> Json:
 
 
 def reply_of(told: Mapping[str, Json], asked: str) -> Reply:
-    """Return the answer that a whole message holds."""
+    """Return the reply in a whole message."""
     found = mappings(told.get("content"))
     finish = _FINISH.get(str(told.get("stop_reason")), "other")
     used = [b for b in found if b.get("type") == "tool_use"]
     cut = {n for n, b in enumerate(used) if isinstance(b.get("input"), str)}
     if finish == "length" and used and found[-1] is used[-1]:
-        cut.add(len(used) - 1)  # an answer in one does not say how far its last call came
+        cut.add(len(used) - 1)  # an unstreamed answer does not show how much of its last call arrived
     return Reply(
         text="".join(str(b.get("text") or "") for b in found if b.get("type") == "text"),
         model=str(told.get("model") or asked),
@@ -147,7 +147,7 @@ def reply_of(told: Mapping[str, Json], asked: str) -> Reply:
 
 @sound
 def usage_of(usage: Mapping[str, Json]) -> Usage:
-    """Anthropic's input leaves out what was cached; ours is the whole prompt."""
+    """Return our usage: Anthropic's input excludes cached tokens, ours is the whole prompt."""
     cached = number(usage.get("cache_read_input_tokens"))
     written = number(usage.get("cache_creation_input_tokens"))
     return Usage(

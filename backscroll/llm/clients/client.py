@@ -1,8 +1,7 @@
-"""What a model is asked and what it answers, whatever the vendor.
+"""Vendor-neutral requests, replies and stream events, and the client protocol.
 
-Owns the shapes: a `Request` in the words of the client's own wire, a `Reply`, the events of a stream, and the protocol that every
-client follows. Not here: the network (`openai`, `anthropic`), trying again (`retries`), money
-(`engine/budget/costs`).
+Owns the shapes: a `Request` in the format of the client's own wire, a `Reply`, the events of a stream, and the protocol that
+every client follows. Elsewhere: the network (`openai`, `anthropic`), `retries`, money (`engine/budget/costs`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 from backscroll.vocab.part import Json, ToolCall
 from backscroll.vocab.prompt import Wire
 
-#: How an answer ended; `endless`: the service went on far beyond the tokens that were asked for, and was cut off by us.
+#: How an answer ended; `endless`: the service far exceeded the requested tokens, and we cut it off.
 Finish: TypeAlias = Literal["stop", "length", "tools", "refused", "endless", "other"]
 
 
@@ -25,34 +24,34 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call as the vendor reported them, in one way of counting: `input` is the whole prompt."""
+    """Tokens of one call as the vendor reported them, normalized: `input` is the whole prompt."""
 
     input: int = 0  # all tokens of the prompt, cached and written ones included
     cached: int = 0  # of these, read from the cache
     written: int = 0  # of these, written to the cache
     output: int = 0  # all tokens of the answer, reasoning included
     reasoning: int = 0
-    known: bool = True  # False: the vendor said nothing, or nothing that could be true
-    odd: str = ""  # what it said then
+    known: bool = True  # False: the vendor reported nothing, or something impossible
+    odd: str = ""  # what it reported in that case
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call. Messages are in the client's wire; plain `{"role", "content"}` messages are right on every wire."""
+    """One call. Messages are in the client's wire; plain `{"role", "content"}` messages work on every wire."""
 
     messages: Sequence[Mapping[str, Json]]
-    system: Json = ""  # a text, or blocks where the wire has them; empty: none
+    system: Json = ""  # a text, or blocks if the wire has them; empty: none
     model: str = ""  # empty: the provider's
     tools: Sequence[Mapping[str, Json]] = ()
     max_tokens: int = 4096  # of the answer, reasoning included
     schema: Mapping[str, Json] | None = None  # JSON Schema of the answer
     temperature: float | None = None  # None: the vendor's own
-    more: Mapping[str, Json] = field(default_factory=_none)  # goes into the request as it is
+    more: Mapping[str, Json] = field(default_factory=_none)  # added to the request unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer. `raw` is what the vendor sent (a message, output items or content blocks), to be replayed as it is."""
+    """A whole answer. `raw` is what the vendor sent (a message, output items or content blocks), to be sent back unchanged."""
 
     text: str
     model: str
@@ -61,11 +60,11 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
     raw: Json = None
-    cut: tuple[int, ...] = ()  # places of the tool calls that broke off at the limit: not to be carried out
+    cut: tuple[int, ...] = ()  # indexes of tool calls truncated at the limit: must not run
 
 
 def broken_calls(calls: Sequence[ToolCall]) -> tuple[int, ...]:
-    """Return places of the calls whose arguments are the beginning of a JSON text; of the last one also where nothing came."""
+    """Return the indexes of calls whose arguments are truncated JSON; for the last call, also if they are empty."""
     return tuple(n for n, call in enumerate(calls) if _is_broken(call.arguments, last=n == len(calls) - 1))
 
 
@@ -83,14 +82,14 @@ def _is_broken(arguments: Json, *, last: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More words of the answer."""
+    """More text of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More of the thinking before it."""
+    """More of the reasoning before the answer."""
 
     text: str
 
@@ -107,25 +106,25 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a stream, with everything put together; nothing comes after it."""
+    """The end of a stream, with the assembled reply; always the last event."""
 
     reply: Reply
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A stream failed and is asked for once more: whatever came of the answer so far is void. Only from `retries`."""
+    """A stream failed and is retried: discard the answer so far. Only from `retries`."""
 
-    reason: str  # in the words of the error
-    attempt: int  # that failed: 1, 2, …
-    wait: float  # seconds until the next one begins
-    dropped: bool = False  # some of the answer had come already
+    reason: str  # the message of the error
+    attempt: int  # number of the failed attempt: 1, 2, …
+    wait: float  # seconds until the next attempt
+    dropped: bool = False  # part of the answer had arrived
     error: str = ""  # the kind of error: ModelBusy, CutShort, Unreachable
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the vendor has counted so far, where it tells that before the end: all that is known of an answer that breaks off."""
+    """The vendor's token counts so far, if it reports them before the end: all that is known of a truncated answer."""
 
     usage: Usage
 
@@ -134,30 +133,28 @@ StreamEvent: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Tally | Again 
 
 
 class Client(Protocol):
-    """A model behind some address. Calls are made once; `retries` makes them again."""
+    """A client of a model service. Calls are made once; `retries` repeats them."""
 
     @property
     def wire(self) -> Wire:
-        """The shape in which it wants its messages."""
+        """The message format of the service."""
         ...
 
     @property
     def provider(self) -> str:
-        """The name under which it was configured, for the ledger."""
+        """The configured name, for the ledger."""
         ...
 
     def complete(self, request: Request) -> Reply:
-        """Ask and wait for the whole answer; errors are of the `ModelError` tree."""
+        """Send a request and wait for the whole answer; raises a `ModelError`."""
         ...
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and hand on the answer as it comes; the last event is `Done`, or an error is raised."""
+        """Send a request and stream the answer; the last event is `Done`, or an error is raised."""
         ...
 
     def abort(self) -> None:
-        """End what is going on, from any thread or signal handler: the waiting call gets `CutShort`. Does nothing in between
-        calls.
-        """
+        """Stop the call under way, from any thread or signal handler: it raises `CutShort`. Does nothing between calls."""
         ...
 
     def close(self) -> None:
@@ -166,7 +163,7 @@ class Client(Protocol):
 
 
 def sendable(value: Json) -> Json:
-    """JSON that can be sent: half a character (a lone surrogate) cannot, and becomes a question mark."""
+    """Return JSON that can be encoded as UTF-8: lone surrogates become question marks."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):

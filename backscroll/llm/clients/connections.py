@@ -1,7 +1,7 @@
-"""The connections of one client, so that a call can be ended from outside while it waits.
+"""Track the connections of one client, so that a waiting call can be stopped from outside.
 
-Owns the sockets that a client opened and the calls that are going on. A thread that waits for bytes is not woken by closing the
-response from another thread, only by shutting down the socket beneath it. Not here: what to say about it (`faults`).
+Owns the sockets that a client opened and the calls under way. Closing the response from another thread does not wake a thread
+that waits for bytes; only shutting down the socket does. Error messages: `faults`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Connections:
     def __init__(self) -> None:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._calls: list[OpenCall] = []
-        # Entered again by a signal handler that aborts while its own thread is inside.
+        # Reentrant: a signal handler may abort while its own thread holds the lock.
         self._guard = threading.RLock()
 
     @contextmanager
     def call(self) -> Generator[OpenCall]:
-        """Hold a call, from the request to the last word of the answer."""
+        """Register a call, from the request to the end of the answer."""
         call = OpenCall()
         with self._guard:
             self._calls.append(call)
@@ -61,7 +61,7 @@ class Connections:
         return bool(calls)
 
     def hook(self, request: httpx2.Request) -> None:
-        """For the HTTP library: hear of the connections that are made for a request."""
+        """Hook for the HTTP library: record the connections opened for a request."""
         request.extensions = {**request.extensions, "trace": self._track_socket}
 
     def _track_socket(self, name: str, info: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ class Connections:
         if isinstance(made, socket.socket):
             with self._guard:
                 self._sockets.add(made)
-                # The caller that aborted while the connection was being made means this one too.
+                # An abort during connecting applies to this connection too.
                 late = bool(self._calls) and all(call.aborted for call in self._calls)
             if late:
                 _shut(made)
@@ -79,7 +79,7 @@ class Connections:
 
 def _shut(connection: socket.socket) -> None:
     try:
-        # Of the plain socket also beneath TLS: the reader there still needs what TLS holds, to notice the end.
+        # Shut down the plain socket even under TLS: the reader still needs the TLS state to notice the end.
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
     except OSError:
         return  # gone already

@@ -1,7 +1,7 @@
-"""Services that imitate the wire of Chat Completions, and what they do in their own way.
+"""Adapt to services that imitate the Chat Completions wire with differences.
 
-Owns what is changed in a request after a service said that it does not want it so (remembered by the client), and reading tool
-calls and contents in shapes that differ from the vendor's. Pure.
+Owns changing a request after a service rejected a field (remembered by the client), and reading tool calls and contents in
+shapes that differ from the vendor's. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import cast
 
 from backscroll.vocab.part import Json
 
-#: What a service may not want, by the word with which it complains.
+#: Fields that a service may reject, by the word in its error message.
 _COMPLAINTS = (
     "stream_options",
     "max_completion_tokens",
@@ -23,7 +23,7 @@ _COMPLAINTS = (
 
 
 def complaint(said: str, body: Mapping[str, Json], known: frozenset[str]) -> str:
-    """Return what in a request a service refuses by name and could be left out or said otherwise; empty: nothing that we know."""
+    """Return the field of a request that a service rejects and that can be omitted or changed; empty: unknown."""
     for name in _COMPLAINTS:
         if name in said and name not in known and adapt_request(body, frozenset({name})) != dict(body):
             return name
@@ -31,12 +31,12 @@ def complaint(said: str, body: Mapping[str, Json], known: frozenset[str]) -> str
 
 
 def adapt_request(body: Mapping[str, Json], unwanted: frozenset[str]) -> dict[str, Json]:
-    """Return a request as a service wants it that complained about these."""
+    """Return a request without the fields that a service rejected."""
     out = dict(body)
     for name in ("stream_options", "parallel_tool_calls"):
         if name in unwanted:
             out.pop(name, None)
-    # Both names are in some complaints ("use max_completion_tokens instead"), the wanted one is then the newer.
+    # Some errors contain both names ("use max_completion_tokens instead"); then the newer one is wanted.
     if "max_completion_tokens" in unwanted and "max_tokens" in out:
         out["max_completion_tokens"] = out.pop("max_tokens")
     elif unwanted & {"max_completion_tokens", "max_tokens"} and "max_completion_tokens" in out:
@@ -50,7 +50,7 @@ def adapt_request(body: Mapping[str, Json], unwanted: frozenset[str]) -> dict[st
 
 
 def words_of(content: Json) -> str:
-    """Return the words of a content: a text, or parts of which some are text."""
+    """Return the text of a content: a string, or the text parts of a list."""
     if isinstance(content, str):
         return content
     return "".join(
@@ -59,7 +59,7 @@ def words_of(content: Json) -> str:
 
 
 def thought_of(message: Mapping[str, Json]) -> str:
-    """Return the thinking in a message or a piece of one, under any of its names."""
+    """Return the reasoning in a message or chunk, under any of its names."""
     for name in ("reasoning_content", "reasoning"):
         told = message.get(name)
         if isinstance(told, str) and told:
@@ -74,7 +74,7 @@ def _parts(content: Json) -> list[Mapping[str, Json]]:
 
 
 def arguments_of(told: Json) -> str:
-    """Return arguments of a call as the text that the wire foresees; some services send the object itself."""
+    """Return the arguments of a call as text, as the wire specifies; some services send an object."""
     if told is None:
         return ""
     return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)

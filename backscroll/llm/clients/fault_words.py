@@ -1,8 +1,7 @@
-"""How services say what is wrong: the table `faults.toml`, and asking it.
+"""Classify services' error codes and messages by the table `faults.toml`.
 
-Owns that table: codes and words of vendors and of those who imitate them, for prompts that are too long, models that there are
-not, filters, and accounts without credit; and how answers end. Not here: which error that is (`faults`). Pure but for
-reading the table.
+Owns that table: codes and messages of vendors and imitators for overlong prompts, unknown models, filters, and accounts
+without credit; and finish reasons. Which error is raised: `faults`. Pure except for reading the table.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Literal, TypeAlias, cast
 from backscroll.llm.clients.client import Finish
 from backscroll.vocab.part import Json
 
-#: What is wrong, where it can be derived from the words.
+#: The kinds of trouble that a message can indicate.
 Trouble: TypeAlias = Literal["overflow", "output_limit", "unknown_model", "filtered", "no_credit"]
 
 
@@ -42,13 +41,13 @@ def _load_patterns(trouble: Trouble) -> _FaultPattern:
 
 
 def means(trouble: Trouble, code: str, said: str) -> bool:
-    """Return whether a code or the words beside it mean this trouble."""
+    """Return whether a code or message indicates this trouble."""
     known = _load_patterns(trouble)
     return code.lower() in known.codes or any(p.search(said) for p in known.words)
 
 
 def window_in(said: str) -> int | None:
-    """Return how many tokens the model takes, if the words of an overflow say so."""
+    """Return the model's context window, if an overflow message states it."""
     for pattern in _load_patterns("overflow").words:
         found = pattern.search(said)
         number = found and "window" in pattern.groupindex and found["window"]
@@ -58,7 +57,7 @@ def window_in(said: str) -> int | None:
 
 
 def output_limit_in(said: str) -> int | None:
-    """Return how many tokens an answer may have, where a service says that more were asked for."""
+    """Return the output token limit, if a service states it in its error message."""
     for pattern in _load_patterns("output_limit").words:
         found = pattern.search(said)
         if found is None:
@@ -76,5 +75,5 @@ def _endings() -> Mapping[str, str]:
 
 
 def finish_of(told: Json) -> Finish | Literal["broken"]:
-    """Return how an answer ended, in our words; `broken`: the service gave up on it."""
+    """Return our finish reason; `broken`: the service gave up."""
     return cast("Finish", _endings().get(str(told).lower(), "other"))

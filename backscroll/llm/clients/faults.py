@@ -1,7 +1,7 @@
-"""What a service says when it refuses, as errors that tell the user what to do.
+"""Turn a service's error responses into errors that tell the user what to do.
 
-Owns the reading of a status, headers and an error body in the shapes of OpenAI, Anthropic and those who imitate them. Keys never
-come near a message: vendors repeat parts of a wrong one in their own words, which are therefore not handed on for 401.
+Owns parsing status, headers and error bodies of OpenAI, Anthropic and services that imitate them. Messages never contain
+keys: vendors quote parts of a wrong key, so their text is not passed on for 401.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from backscroll.vocab.values.pattern import late
 _LOOKS_LIKE_A_KEY = late(r"\b(?:sk|key|pk)-[A-Za-z0-9_\-*.]{6,}")
 _PASSWORD = late(r"(?<=://)[^/@\s]*@")
 _LONGEST = 300
-_SHORTEST = 6  # characters of a key; what is shorter ("none") stands in ordinary words
-#: The keys that clients of this program use: whatever a service repeats of them is not shown.
+_SHORTEST = 6  # characters of a key; shorter ones ("none") occur in ordinary text
+#: The keys that clients of this process use; masked in everything that a service quotes.
 _KEYS: set[str] = set()
 
 
@@ -41,7 +41,7 @@ def never_show(key: str) -> None:
 
 
 def without_secrets(words: str) -> str:
-    """Return words of others without our keys, without what looks like a key, and without passwords in addresses."""
+    """Return foreign text without our keys, anything like a key, and passwords in URLs."""
     for key in sorted(_KEYS, key=len, reverse=True):
         words = words.replace(key, "…")
     return _PASSWORD.sub("", _LOOKS_LIKE_A_KEY.sub("…", words))
@@ -56,7 +56,7 @@ def build_response_error(
     model: str,
     now: datetime | None = None,
 ) -> BackscrollError:
-    """Return the error for an answer that is none."""
+    """Return the error for a response that is not an answer."""
     code, said = _read_error_body(body)
     after = retry_after(headers, now)
     words_tell = status == 403 and _by_words(status, code, said, provider=provider, model=model) is not None
@@ -88,14 +88,14 @@ def build_response_error(
 
 
 def _by_words(status: int, code: str, said: str, *, provider: str, model: str) -> ModelError | None:
-    """Return what no further try will change, judged by the code or the words of a service; None if unclear."""
+    """Return the permanent error that a service's code or message indicates; None if unclear."""
     if status == 402 or (status in (400, 403, 429) and means("no_credit", code, said)):
         return ModelError(
             f"the account at {provider} has no credit left: {said}",
             hint="add credit there, or choose another provider",
             status=status,
         )
-    # Local servers also say 500 for it.
+    # Local servers also return 500 for it.
     if status in (400, 413, 422, 500) and means("overflow", code, said):
         return ContextOverflow(
             f"the prompt is too long for {model}: {said}",
@@ -120,7 +120,7 @@ def _by_words(status: int, code: str, said: str, *, provider: str, model: str) -
 
 
 def in_stream(body: Json, *, provider: str, model: str) -> BackscrollError:
-    """Return the error for a fault in the middle of a stream, after the status was sent."""
+    """Return the error for a failure in the middle of a stream, after the status was sent."""
     code, said = _read_error_body(body)
     if code.isdecimal() and 400 <= int(code) < 600:  # OpenRouter and others repeat a status
         return build_response_error(int(code), body, {}, provider=provider, model=model)
@@ -137,7 +137,7 @@ def timed_out(provider: str, seconds: float) -> ModelError:
     return ModelBusy(
         f"{provider} did not answer within {seconds:g} seconds",
         hint="try again later, or raise timeout of the provider",
-        late=True,  # the request had gone out: who knows what the service has done with it
+        late=True,  # the request was sent: the service may have processed it
     )
 
 
@@ -149,13 +149,13 @@ def build_stop_error(provider: str) -> ModelError:
 
 
 def gave_up(provider: str, why: str) -> ModelError:
-    """Return the error for an answer that the service itself did not finish."""
+    """Return the error for an answer that the service did not finish."""
     told = without_secrets(why)
     return ModelBusy(f"{provider} gave up in the middle of the answer: {told}", hint="try again later")
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return seconds that the service asks to wait; a date counts from `now`."""
+    """Return the seconds that the service asks to wait; a date is relative to `now`."""
     exact = headers.get("retry-after-ms", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", exact):
         return float(exact) / 1000
@@ -173,7 +173,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def _read_error_body(body: Json) -> tuple[str, str]:
-    """Code and words of an error body, in whichever shape; at most a few lines, without anything like a key."""
+    """Return code and message of an error body of any shape; at most a few lines, keys masked."""
     code, words = "", ""
     if isinstance(body, Mapping):
         inner = cast("Mapping[str, Json]", body)

@@ -1,7 +1,7 @@
-"""The client for each kind of service, and loading its SDK before anything is asked of it.
+"""Build the client for each kind of service, and preload its SDK.
 
-Loading an SDK takes most of a second, or two; a person who is still typing does not notice. Owns which client speaks for which
-kind. Not here: looking for keys (`llm/providers`), and every connection.
+Loading an SDK takes one to two seconds, which go unnoticed while the user types. Owns which client serves which kind. Finding
+keys: `llm/providers`. Opens no connection.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def build_client(provider: Provider, key: str) -> Client:
 
 
 def preload(provider: Provider) -> None:
-    """Load what talking to a service needs; nothing is sent. A model in this process is left alone: it takes memory."""
+    """Load the modules that a service needs; sends nothing. A local model is not loaded: it takes memory."""
     if provider.kind == "local":
         return
     build_client(provider, _NO_KEY).close()
     for name in _RESOURCES[provider.kind]:
-        # The SDKs load halves of themselves when first used; another version may keep them elsewhere, and loads them later then.
+        # The SDKs load parts of themselves on first use; another version may have them elsewhere and loads them later.
         with suppress(ImportError):
             import_module(name)

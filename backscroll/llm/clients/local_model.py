@@ -1,4 +1,4 @@
-"""A small model in this process: SmolLM2 on llama.cpp, for trying things out without a key and without a network.
+"""Run a small local model (SmolLM2 on llama.cpp), for trials without a key or network.
 
 Owns starting its server on the loopback interface, with a key made for this run that no other process has, on one thread, and
 ending it with the last client. The files come from `model_files`, the program from the package xllamacpp; both are added by
@@ -39,7 +39,7 @@ def engine_installed() -> bool:
 
 @dataclass(slots=True)
 class _LocalServer:
-    """A server that answers, and how many clients use it."""
+    """A running server and the number of its clients."""
 
     server: Any
     url: str
@@ -52,7 +52,7 @@ _guard = threading.Lock()
 
 
 def _take(name: str) -> _LocalServer:
-    """Return the server of a model, started where it is not running."""
+    """Return the server of a model; start it if necessary."""
     with _guard:
         found = _running.get(name)
         if found is None:
@@ -88,7 +88,7 @@ def _start(name: str) -> _LocalServer:
     params.cpuparams_batch.n_threads = _THREADS
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    # Without keys the server takes calls of any user on this machine.
+    # Without keys the server accepts calls from any user of this machine.
     key = secrets.token_urlsafe(24)
     params.api_keys = [key]
     params.ui = False
@@ -115,7 +115,7 @@ def _file(name: str) -> Path:
 
 
 class LocalClient:
-    """A model of this process. It is loaded with the first call, which takes a second or two."""
+    """A client of a local model, which the first call loads in a second or two."""
 
     def __init__(self, provider: Provider) -> None:
         if provider.base_url:
@@ -136,15 +136,15 @@ class LocalClient:
 
     @property
     def provider(self) -> str:
-        """Its name in the configuration."""
+        """The name of the service in the configuration."""
         return self._provider.name
 
     def complete(self, request: Request) -> Reply:
-        """Ask and wait for the whole answer."""
+        """Send a request and wait for the whole answer."""
         return self._open_client().complete(self._own(request))
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and stream the answer."""
+        """Send a request and stream the answer."""
         return self._open_client().stream(self._own(request))
 
     def abort(self) -> None:
@@ -163,7 +163,7 @@ class LocalClient:
             _let_go(self._provider.model, running)
 
     def _own(self, request: Request) -> Request:
-        """Return the request for the one model of this process."""
+        """Return the request addressed to the local model."""
         return replace(request, model=self._provider.model)
 
     def _open_client(self) -> Client:

@@ -1,9 +1,9 @@
-"""Trying a call again: what is worth it, how long to wait, how often.
+"""Retry failed calls: which errors, how often, and how long to wait.
 
-Owns the policy: busy services, faults over there, cut streams and refused connections are tried again after a growing pause, or
-after the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is reported
-to the caller, who puts it on the ledger. A stream that broke off is asked for as a whole again, and `Again` asks the reader to
-drop what came of it. Not here: a clock of its own (sleeping and chance are passed in).
+Owns the policy: busy services, server errors, cut streams and refused connections are retried after a growing pause, or after
+the one that the service asked for; a wrong key, an unknown model or an overflow never are. Every failed attempt is reported
+to the caller, who records it on the ledger. A broken stream is requested again as a whole, and `Again` tells the reader to
+discard what arrived. Sleeping and randomness are passed in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOG = logger_of("llm")
 
 T = TypeVar("T")
 
-#: Worth another try; everything else fails in the same way again.
+#: Errors worth a retry; all others would recur.
 PASSING = (ModelBusy, Unreachable, CutShort)
 
 
@@ -33,20 +33,20 @@ def _quiet(_error: ModelError, _attempt: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often and how long."""
+    """The number of attempts and the pauses between them."""
 
-    tries: int = 4  # the first one included
+    tries: int = 4  # including the first
     first: float = 0.5  # seconds before the second try; doubled each time
     most: float = 30.0  # seconds between two tries, at most
-    longest: float = 120.0  # a service that asks for a longer pause than this is not waited for
+    longest: float = 120.0  # give up if a service asks for a longer pause
     sleep: Callable[[float], None] = time.sleep
     chance: Callable[[], float] = random.random  # 0 to 1: spreads clients that failed together
 
     def pause(self, error: ModelError, attempt: int) -> float | None:
-        """Return seconds to wait after this failure of attempt 1, 2, …; None: give up."""
+        """Return the seconds to wait after failed attempt 1, 2, …; None: give up."""
         if attempt >= self.tries or not isinstance(error, PASSING):
             return None
-        if error.facts.get("aborted") or error.facts.get("flooded"):  # the next try would end in the same way
+        if error.facts.get("aborted") or error.facts.get("flooded"):  # a retry would fail in the same way
             return None
         asked = error.facts.get("retry_after")
         if isinstance(asked, int | float) and asked >= 0:
@@ -59,7 +59,7 @@ def with_retries(
     patience: Patience | None = None,
     on_failure: Callable[[ModelError, int], None] = _quiet,
 ) -> T:
-    """Make a call until it succeeds, or the last error is worth no further try. `on_failure` hears of every failure."""
+    """Repeat a call until it succeeds or an error is permanent. `on_failure` is called for every failure."""
     patience = patience or Patience()
     attempt = 1
     while True:
@@ -82,11 +82,11 @@ def stream_with_retries(
     on_failure: Callable[[ModelError, int], None] = _quiet,
     before: Callable[[], None] | None = None,
 ) -> Iterator[StreamEvent]:
-    """Yield a stream until it is whole, or the last error is worth no further try.
+    """Yield a stream, retried until it completes or an error is permanent.
 
-    Before every pause comes `Again`: what was read so far is void, the answer begins anew. The pause is `patience.sleep`, so that
-    a caller who passes one that can be woken (or that raises) can end the waiting. Closing this generator closes the connection.
-    `before` is called right before every attempt goes out.
+    `Again` precedes every pause: discard what was read, the answer starts over. The pause is `patience.sleep`; a caller that
+    passes an interruptible one can end the wait. Closing this generator closes the connection. `before` is called right
+    before every attempt.
     """
     patience = patience or Patience()
     attempt = 1
@@ -116,7 +116,7 @@ def stream_with_retries(
 
 @contextmanager
 def _close_stream(events: Iterator[StreamEvent]) -> Generator[Iterator[StreamEvent]]:
-    """A stream whose connection is closed on every way out."""
+    """Hold a stream and close its connection on every exit."""
     try:
         yield events
     finally:

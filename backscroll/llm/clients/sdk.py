@@ -1,7 +1,7 @@
-"""What the official SDKs of the vendors have in common: they are built alike, on one HTTP library, with errors of the same names.
+"""Shared handling of the vendors' official SDKs, which use one HTTP library and the same error names.
 
-Owns turning their errors into ours, their objects into the JSON that was sent, and how long they may wait. Not here: wires
-(`openai`, `anthropic`), trying again (`retries`).
+Owns turning their errors into ours, their objects into the JSON that was sent, and timeouts. Elsewhere: wires (`openai`,
+`anthropic`), `retries`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from backscroll.llm.provider import Provider
 from backscroll.vocab.part import Json
 
 _REFUSED = 400  # a status from here on
-#: Tokens of a call that could be true.
+#: The largest plausible token count of a call.
 _MOST = 10**8
-#: What reading something that is shaped otherwise than the wire foresees raises.
+#: Errors raised by parsing unexpected shapes.
 _MISSHAPEN = (KeyError, IndexError, TypeError, AttributeError)
 
 
@@ -43,7 +43,7 @@ def http_of(sdk: Any) -> Any:
 
 
 def waits_of(sdk: Any, provider: Provider) -> Any:
-    """Return how long a service is waited for: briefly for a connection, as long as was set for an answer."""
+    """Return the timeouts of a service: short for connecting, as configured for an answer."""
     return http_of(sdk).Timeout(provider.timeout, connect=min(CONNECTING, provider.timeout))
 
 
@@ -66,7 +66,7 @@ def _in_our_words(
 ) -> BackscrollError:
     http = http_of(sdk)
     told = cast("Any", error)
-    if isinstance(error.__cause__, CutShort):  # our own word, which the SDK took for a broken connection
+    if isinstance(error.__cause__, CutShort):  # our own error, which the SDK took for a broken connection
         return error.__cause__
     if isinstance(error, (sdk.APITimeoutError, http.TimeoutException)):
         return _late(http, error, provider)
@@ -77,16 +77,16 @@ def _in_our_words(
     if isinstance(error, (sdk.APIConnectionError, http.HTTPError, http.StreamError, OSError)):
         return cut_short(provider) if streaming else unreachable(provider)
     if isinstance(error, sdk.APIError) and not isinstance(error, sdk.APIResponseValidationError):
-        # Told in the middle of a stream, or an answer that is none.
+        # Sent in the middle of a stream, or a response that is not an answer.
         code = getattr(error, "code", None)
         body = told.body if told.body is not None else {"message": told.message, "code": code}
         return in_stream(body, provider=provider.name, model=model)
-    # JSON that does not parse: half a line at the end of a stream, or no such service at all.
+    # Invalid JSON: half a line at the end of a stream, or not such a service at all.
     return cut_short(provider) if streaming else nonsense(provider)
 
 
 def _late(http: Any, error: Exception, provider: Provider) -> BackscrollError:
-    """Return the error for a service that takes too long: to be reached, or to answer."""
+    """Return the error for a timeout, of the connection or of the answer."""
     if isinstance(error, http.ConnectTimeout) or isinstance(error.__cause__, http.ConnectTimeout):
         return unreachable(provider)
     return timed_out(provider.name, provider.timeout)
@@ -101,12 +101,12 @@ def unreachable(provider: Provider) -> Unreachable:
 
 
 def cut_short(provider: Provider) -> CutShort:
-    """Return the error for an answer that broke off."""
+    """Return the error for a truncated answer."""
     return CutShort(f"the answer of {provider.name} broke off", hint="try again")
 
 
 def nonsense(provider: Provider) -> CutShort:
-    """Return the error for an answer that is none."""
+    """Return the error for an unintelligible answer."""
     return CutShort(
         f"what {provider.name} sent is not the answer of a model",
         hint="check kind and base_url of the provider",
@@ -114,16 +114,16 @@ def nonsense(provider: Provider) -> CutShort:
 
 
 def plain(thing: Any) -> Json:
-    """Return an object of the SDK as the JSON that was sent, fields of others included and absent ones left out."""
-    # Services that imitate others send what the SDK's types do not foresee; that is not a reason to warn people.
+    """Return an object of the SDK as the JSON that was sent: unknown fields included, absent ones omitted."""
+    # Imitators send fields that the SDK's types lack; do not warn users about that.
     return thing.model_dump(mode="json", exclude_unset=True, warnings=False)
 
 
 def read_events(stream: Any, watch: Callable[[], None]) -> Generator[dict[str, Json] | None]:
-    """Yield the events of a stream as they were sent; None for the word that ends it. Closes the connection on every way out.
+    """Yield the events of a stream as they were sent; None for its end marker. Closes the connection on every exit.
 
-    The SDKs would drop what their types do not foresee and events without a name; some services send both. `watch` is called for
-    every piece of bytes.
+    The SDKs would drop unknown fields and events without a name; some services send both. `watch` is called for every chunk
+    of bytes.
     """
     response = stream.response
 
@@ -139,7 +139,7 @@ def read_events(stream: Any, watch: Callable[[], None]) -> Generator[dict[str, J
 
 
 class OddUsage(ValueError):
-    """A figure in a usage that cannot be true."""
+    """An impossible figure in a usage."""
 
 
 def number(value: Json) -> int:
@@ -162,7 +162,7 @@ def details(value: Json) -> Mapping[str, Json]:
 
 
 def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage]:
-    """Reading a usage that may be missing or absurd: what cannot be true is as good as not said, and costs no answer."""
+    """Wrap a reader of usages: missing or impossible figures count as unreported and never cost an answer."""
 
     @wraps(read)
     def reading(told: Json) -> Usage:
@@ -172,7 +172,7 @@ def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage
             usage = read(cast("Mapping[str, Json]", told))
         except OddUsage as odd:
             return Usage(known=False, odd=str(odd))
-        # Parts that are more than the whole are distinguished from it by some.
+        # Some services do not include the parts in the whole.
         output = usage.output if usage.reasoning <= usage.output else usage.output + usage.reasoning
         cached = min(usage.cached, usage.input)
         return replace(usage, cached=cached, written=min(usage.written, usage.input - cached), output=output)
@@ -181,6 +181,6 @@ def sound(read: Callable[[Mapping[str, Json]], Usage]) -> Callable[[Json], Usage
 
 
 def mappings(value: Json) -> list[Mapping[str, Json]]:
-    """Return the objects in a list of a vendor; whatever else it holds, or is, falls away."""
+    """Return the objects in a vendor's list; anything else is dropped."""
     found = cast("list[Json]", value) if isinstance(value, list) else []
     return [cast("Mapping[str, Json]", entry) for entry in found if isinstance(entry, Mapping)]

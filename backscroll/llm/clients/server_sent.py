@@ -1,7 +1,7 @@
-"""Server-sent events: the lines of a stream as events.
+"""Parse server-sent events from the lines of a stream.
 
-Owns splitting bytes at the three line ends that there are, and at no others: words may hold characters that other splitters take
-for the end of a line (U+2028, U+0085), and a line end may be cut in two. Comments and keep-alives fall away. Pure.
+Splits bytes only at the three line ends of the specification: text may hold characters that other splitters treat as line
+ends (U+2028, U+0085), and a line end may be cut in two. Comments and keep-alives are dropped. Pure.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import cast
 from backscroll.errors import CutShort
 from backscroll.vocab.part import Json
 
-#: What the services of OpenAI's kind send last.
+#: The end marker of OpenAI-style streams.
 DONE = "[DONE]"
 #: Bytes of a line, or of an event of several lines.
 LONGEST = 32_000_000
 
 
 def too_large(what: str, most: int | None = None) -> CutShort:
-    """Return the error for something without end; the next try would bring the same."""
+    """Return the error for endless data; a retry would give the same."""
     hint = "check base_url of the provider"
     size = LONGEST if most is None else most
     return CutShort(f"the service sent {what} of more than {size:,} bytes", hint=hint, flooded=True)
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Whole lines without their ends; the last one too, where the stream stops without an end."""
+    """Yield whole lines without their ends; also the last one if the stream stops without a line end."""
     rest = bytearray()
     for piece in pieces:
         ended = rest.endswith(b"\r")
@@ -35,10 +35,10 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if len(rest) > LONGEST:
             raise too_large("a line")
         if not ended and b"\n" not in piece and b"\r" not in piece:
-            continue  # a long line is not looked through again for every piece of it
+            continue  # avoids rescanning a long line for every chunk
         found = bytes(rest).splitlines(keepends=True)  # of bytes: only \n, \r and \r\n
         rest.clear()
-        # What has no end yet, or one that may go on (\r of \r\n), waits for more.
+        # An unfinished line, or one whose end may continue (\r of \r\n), waits for more.
         if found and not found[-1].endswith(b"\n"):
             rest += found.pop()
         for line in found:
@@ -48,7 +48,7 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def events_of(pieces: Iterable[bytes]) -> Iterator[dict[str, Json] | None]:
-    """Yield the JSON object of every event; None for the word that ends a stream. What is not an object falls away."""
+    """Yield the JSON object of every event; None for the end marker. Anything but an object is dropped."""
     data: list[bytes] = []
     size = 0
     for line in lines_of(pieces):
@@ -60,7 +60,7 @@ def events_of(pieces: Iterable[bytes]) -> Iterator[dict[str, Json] | None]:
         elif not line and data:
             yield from _event(data)
             data, size = [], 0
-    if data:  # the blank line after the last event is missing at some services
+    if data:  # some services omit the blank line after the last event
         yield from _event(data)
 
 

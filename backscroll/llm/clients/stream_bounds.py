@@ -1,8 +1,8 @@
-"""Bounds on what a service may send: an answer that never ends, a line that never ends, an error of a gigabyte.
+"""Bound what a service may send: endless answers, endless lines, error bodies of a gigabyte.
 
-Owns the figures and who counts. An answer that goes on far beyond the tokens that were asked for is ended, and what came of it is
-kept (`finish` is `endless`); a stream that sends signs of life but no words for as long as a service may be silent is given up,
-as silence is; a line or a body without end breaks off.
+Owns the limits and the counting. An answer that far exceeds the requested tokens is stopped and kept (`finish` is `endless`);
+a stream that sends only keep-alives for the length of the timeout is given up, like silence; an endless line or body is cut
+off.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from backscroll.llm.clients.server_sent import too_large
 if TYPE_CHECKING:
     from backscroll.llm.provider import Provider
 
-#: Characters that a token of an answer is taken to have at most, on average, and what may come beyond that.
+#: Assumed maximum of characters per token of an answer, on average, and the allowance beyond that.
 _CHARACTERS, _SLACK = 24, 200_000
-_FRAME = 16  # characters that a call counts for besides its name and arguments
-#: Bytes of an answer that comes in one, and of a refusal: the words of one are cut to a few lines anyway.
+_FRAME = 16  # characters counted per call besides its name and arguments
+#: Bytes of an unstreamed answer, and of an error body, which is cut to a few lines anyway.
 LARGEST, REFUSAL = 64_000_000, 64_000
 _REFUSED = 400  # a status from here on
 
@@ -40,7 +40,7 @@ class StreamBounds:
 
     @property
     def full(self) -> bool:
-        """True once more came than any answer of so many tokens can have."""
+        """True once more has arrived than an answer of that many tokens can have."""
         return self._get_remaining_pause < 0
 
     def count_events(self, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
@@ -59,13 +59,13 @@ class StreamBounds:
             yield event
 
     def watch(self) -> None:
-        """To be called for every piece of bytes: raises where nothing but signs of life came for too long."""
+        """Check after every chunk of bytes; raises if only keep-alives came for too long."""
         if self._clock() - self._heard > self._provider.timeout:
             raise timed_out(self._provider.name, self._provider.timeout)
 
 
 def bounded_body(response: Any) -> None:
-    """For the HTTP library: bodies that come in one have an end. Streams of events are watched as they are read."""
+    """Hook for the HTTP library: limit the size of unstreamed bodies. Event streams are checked as they are read."""
     library = import_module(type(response).__module__.partition(".")[0])  # httpx, or its successor
     if response.status_code >= _REFUSED:
         response.stream = _stream(library, response.stream, REFUSAL, quiet=True)
@@ -74,10 +74,10 @@ def bounded_body(response: Any) -> None:
 
 
 def _stream(library: Any, inner: Any, most: int, *, quiet: bool = False) -> Any:
-    """Return a stream of bytes that ends: with an error, or (quiet) as if there were no more."""
+    """Return a stream of bytes with a limit: ends with an error, or (quiet) silently."""
 
     class Bounded(library.SyncByteStream):
-        """What is read of a body."""
+        """The bounded stream of a body."""
 
         def __iter__(self) -> Iterator[bytes]:
             left = most

@@ -1,1 +1,1 @@
-"""Texts to vectors, and small models in this process: nothing here needs the network once its files are there."""
+"""Encode texts as vectors with small local models; offline once their files are installed."""

@@ -1,7 +1,7 @@
-"""Encoders: texts in, vectors out.
+"""The encoder interface (texts in, vectors out) and the registry of encoders.
 
-Owns the interface that every encoder has, and the one place where a name becomes an encoder. An encoder that cannot be had (a
-package is missing) is None with a reason for `doctor`: recall then goes by words alone.
+Owns the interface of every encoder, and the one lookup by name. An unavailable encoder (a package is missing) is None with a
+reason for `doctor`: recall then uses words alone.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """What makes vectors. The same text has the same vector, whatever is encoded beside it."""
+    """Encodes texts as vectors. The same text always has the same vector, whatever else is in the batch."""
 
     @property
     def name(self) -> str:
-        """Under which vectors are stored; another way of making them has another name."""
+        """The name under which vectors are stored; a change of method needs a new name."""
         ...
 
     @property
     def dim(self) -> int:
-        """How long a vector is."""
+        """The number of dimensions."""
         ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[float32]:
-        """One row of length 1 for each text; a text without anything to encode gives zeros."""
+        """Return one row of length 1 per text; zeros for a text with nothing to encode."""
         ...
 
 
@@ -53,13 +53,13 @@ _KNOWN: dict[str, Callable[[], Encoder]] = {"wordllama": _wordllama, "minilm": _
 
 
 def register_encoder(name: str, make: Callable[[], Encoder]) -> None:
-    """Add a way to get an encoder; the last one under a name wins."""
+    """Register a factory for an encoder; the last one under a name wins."""
     _KNOWN[name] = make
     _load_encoder.cache_clear()
 
 
 def encoder_names() -> tuple[str, ...]:
-    """Return what `encoder` may be set to."""
+    """Return the valid values of the setting `encoder`."""
     return ("none", *sorted(_KNOWN))
 
 
@@ -72,7 +72,7 @@ def _load_encoder(name: str) -> tuple[Encoder | None, str]:
 
 
 def encoder_of(name: str) -> Encoder | None:
-    """Return the encoder of that name; None for `none`, and where it cannot be had (`why_no_encoder` says why)."""
+    """Return the encoder of that name; None for `none` or if unavailable (`why_no_encoder` gives the reason)."""
     if name == "none":
         return None
     if name not in _KNOWN:

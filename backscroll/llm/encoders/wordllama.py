@@ -1,7 +1,7 @@
-"""Static word vectors from the wordllama wheel: no network, no model to run, some ten thousand sentences a second.
+"""Static word vectors from the wordllama wheel: no network, no inference, about ten thousand sentences per second.
 
-Owns reading the wheel's weights and the pooling. A text is the mean of the vectors of its tokens (weighing rare ones more was
-measured and did not help); Chinese is first carried over into English by `llm/encoders/gloss`. Does not download anything.
+Owns reading the wheel's weights and the pooling. A text is the mean of the vectors of its tokens (weighting rare ones was
+measured and did not help); Chinese is first glossed into English by `llm/encoders/gloss`. Downloads nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-#: Longer texts are read up to here: beyond some thousand words a mean says nothing.
+#: Longer texts are truncated here: beyond a few thousand words a mean carries no information.
 LONGEST = 20_000
 _FEW = 64
 
 
 def _folder() -> Path:
-    """Where the wheel lies. It is not imported: that takes time, and sets up logging for the whole program."""
+    """Return the folder of the installed wheel. It is not imported: that is slow and configures logging globally."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'wordllama'", name="wordllama")
@@ -52,7 +52,7 @@ class WordLlamaEncoder:
         self._tokenizer.no_truncation()
 
     def encode(self, texts: Sequence[str]) -> NDArray[float32]:
-        """One row of length 1 for each text."""
+        """Return one row of length 1 per text."""
         rows = np.zeros((len(texts), self.dim), np.float32)
         for row, ids in zip(rows, self._ids([_readable(text) for text in texts]), strict=True):
             if ids:
@@ -63,7 +63,7 @@ class WordLlamaEncoder:
     def _ids(self, texts: list[str]) -> list[list[int]]:
         if len(texts) > _FEW:
             return [found.ids for found in self._tokenizer.encode_batch(texts, add_special_tokens=False)]
-        # A question and its words: waking several threads costs more than the work.
+        # For a question and its words, starting several threads costs more than the work.
         return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
 
 
@@ -74,12 +74,12 @@ def _readable(text: str) -> str:
         text = text.encode("utf-8", "replace").decode("utf-8", "replace")
         if has_unspaced(text):
             text = gloss_text(text)
-    # White space has a vector, too: all words that the dictionary lacks would mean the same.
+    # Whitespace has a vector too: all words missing from the dictionary would mean the same.
     return text if text.strip() else ""
 
 
 def _tensor(file: Path) -> NDArray[np.float16 | float32]:
-    """Return the only matrix in a safetensors file, as it lies there: of its rows only those that are asked for get into memory."""
+    """Return the only matrix in a safetensors file, memory-mapped: only the rows in use are loaded."""
     with file.open("rb") as opened:
         size = int.from_bytes(opened.read(8), "little")
         head = cast("dict[str, dict[str, object]]", json.loads(opened.read(size)))

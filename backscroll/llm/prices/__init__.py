@@ -1,1 +1,1 @@
-"""What calls cost, how large a window is, and whether a call may still be made."""
+"""Prices of calls, context windows, and spending limits."""

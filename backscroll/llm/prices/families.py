@@ -1,6 +1,6 @@
-"""What is known about a model: its family, its window by our own table, whether it thinks.
+"""Known facts about models: family, built-in context window, whether they reason.
 
-Owns `models.toml` and how a model's many spellings are compared with it. Not here: prices (`llm/prices/prices`), and windows from
+Owns `models.toml` and matching a model's many spellings against it. Elsewhere: prices (`llm/prices/prices`), and windows from
 other tables (`llm/prices/windows`).
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from backscroll.vocab.values.pattern import late
 
-#: Where the platform of a seller comes before the name: us.anthropic.claude-…, meta.llama3-…
+#: A reseller's prefix before the name: us.anthropic.claude-…, meta.llama3-…
 _SELLER = late(
     r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|deepseek|qwen|openai|cohere|google|moonshotai?|ai21|zai|xai|minimax)\."
 )
@@ -29,7 +29,7 @@ UNKNOWN_OUTPUT = 16_384
 
 @dataclass(frozen=True, slots=True)
 class ModelFamily:
-    """Models that count and charge alike."""
+    """Models with the same tokenizer and pricing."""
 
     name: str
     tokenizer: str  # o200k, cl100k or estimate
@@ -43,7 +43,7 @@ class ModelFamily:
 
 @dataclass(frozen=True, slots=True)
 class ContextWindow:
-    """How much fits. `known` is False if the figures are only careful."""
+    """The size of a context window. `known` is False if the figures are conservative guesses."""
 
     tokens: int
     output: int  # the longest answer, reasoning included
@@ -58,14 +58,14 @@ class _WindowRow:
 
 
 def plain_name(model: str) -> str:
-    """Return a model's name without who sells it, in small letters."""
+    """Return a model's name in lower case, without the reseller."""
     name = model.strip().lower().rpartition("/")[2]
     name = _FINE_TUNED.sub(r"\1", name)
     return _SELLER.sub("", name, count=1) if _SELLER.match(name) else name
 
 
 def fitting(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One expression for several patterns with `*`, `?` and `[…]`."""
+    """Compile several patterns with `*`, `?` and `[…]` into one expression."""
     return re.compile("|".join(translate(p.lower()) for p in patterns))
 
 
@@ -80,7 +80,7 @@ def _tables() -> Mapping[str, tuple[_WindowRow, ...]]:
 
 
 def local_providers() -> frozenset[str]:
-    """Return names under which people run models themselves, without a bill."""
+    """Return the provider names of self-hosted models, which cost nothing."""
     return frozenset(_data()["local"])
 
 
@@ -104,7 +104,7 @@ def _first(rows: Iterable[_WindowRow], name: str) -> Mapping[str, Any] | None:
 
 @lru_cache(maxsize=512)
 def family_of(model: str) -> ModelFamily:
-    """Return the family of a model; every name has one, be it the unknown."""
+    """Return the family of a model; unknown names get the fallback family."""
     found = _first(_tables()["family"], plain_name(model))
     assert found is not None  # the last row fits everything
     return ModelFamily(**found)
@@ -118,12 +118,12 @@ def built_in_window(model: str) -> ContextWindow | None:
 
 
 def usual_output(window: int) -> int:
-    """Return the longest answer to ask for where only the window of a model is known."""
+    """Return the output limit to request if only the window of a model is known."""
     return max(1, min(UNKNOWN_OUTPUT, window // 4))
 
 
 @lru_cache(maxsize=512)
 def thinks(model: str) -> bool:
-    """Return True for models that think before they answer, in tokens that count as part of the answer."""
+    """Return True for reasoning models, whose thinking counts as part of the answer."""
     name, entry = plain_name(model), _data()["thinking"]
     return bool(fitting(entry["match"]).match(name)) and not fitting(entry["except"]).match(name)

@@ -1,8 +1,8 @@
-"""The tokens of a call, however its vendor reports them.
+"""Normalize the tokens of a call from any vendor's report.
 
-Owns one way of counting: `input` is the whole prompt, with what was read from the cache and written to it; `output` is the whole
-answer, with its reasoning. Anthropic reports a prompt without what was cached, the OpenAI wires with it; Gemini and Grok report
-an answer without its reasoning. Not here: money (`llm/prices/prices`) and storing (`engine/budget/costs`).
+Owns one definition: `input` is the whole prompt, cache reads and writes included; `output` is the whole answer, with its
+reasoning. Anthropic reports a prompt without cached tokens, the OpenAI wires with them; Gemini and Grok report an answer
+without its reasoning. Elsewhere: money (`llm/prices/prices`) and storing (`engine/budget/costs`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, cast
 from backscroll.errors import InvalidInput
 
 MOST = 10**10  # tokens of a call; sums of such calls still fit into a database
-PLAUSIBLE = 10**8  # tokens of a call that a service may report and be believed
-_DEAREST = 10**6  # US dollars of a call, by its seller
+PLAUSIBLE = 10**8  # largest plausible token count that a service may report
+_DEAREST = 10**6  # US dollars of a call, as reported by the seller
 _USUAL = ("", "auto", "default", "standard")
 _DETAILS_IN = ("prompt_tokens_details", "input_tokens_details")
 _DETAILS_OUT = ("completion_tokens_details", "output_tokens_details")
@@ -33,8 +33,8 @@ class Tokens:
     output: int = 0  # the whole answer
     reasoning: int = 0  # of these, thinking
     estimated: bool = False  # not reported
-    cost: float | None = None  # US dollars, where the seller says what it charged
-    tier: str = ""  # flex, priority, batch …: what the seller calls the way in which it was served
+    cost: float | None = None  # US dollars, if the seller reports its charge
+    tier: str = ""  # flex, priority, batch …: the seller's service tier
 
     def __post_init__(self) -> None:
         for name in ("input", "cached", "written", "written_long", "output", "reasoning"):
@@ -63,7 +63,7 @@ class Tokens:
 
 
 def tokens_of(usage: object) -> Tokens:
-    """Return the tokens of a call from the `usage` of an answer: a mapping, an object of an SDK, or tokens already."""
+    """Return the tokens of a call from the `usage` of an answer: a mapping, an SDK object, or `Tokens`."""
     if isinstance(usage, Tokens):
         return usage
     told = _mapping(usage)
@@ -85,7 +85,7 @@ def tokens_of(usage: object) -> Tokens:
 
 
 def heard_tokens(read: Callable[[], Tokens]) -> Tokens:
-    """Return what a service reported; where it cannot be true, as if it had reported nothing: no answer is lost over its figures."""
+    """Return what a service reported; impossible figures count as unreported, so that no answer is lost over them."""
     try:
         told = read()
     except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError):
@@ -129,7 +129,7 @@ def _openai(told: Mapping[str, Any]) -> Tokens:
     )
     thought = _whole(outside, "reasoning_tokens")
     if thought and (thought > answer or _whole(told, "total_tokens") == prompt + answer + thought):
-        answer += thought  # distinguished from the answer
+        answer += thought  # not included in the answer
     return _fit_tokens(prompt, cached, written, 0, answer, thought, told)
 
 
@@ -151,7 +151,7 @@ def _fit_tokens(
     thought: int,
     told: Mapping[str, Any] | None = None,
 ) -> Tokens:
-    """Return a vendor's figures; where parts are more than the whole, the whole is taken to be their sum."""
+    """Return a vendor's figures; if the parts exceed the whole, the whole is their sum."""
     whole = max(prompt, cached + written)
     more = told or {}
     return Tokens(
@@ -160,14 +160,14 @@ def _fit_tokens(
 
 
 def _cost(told: Mapping[str, Any]) -> float | None:
-    """Return what the seller says it charged (OpenRouter and its kin do)."""
+    """Return the charge that the seller reports (OpenRouter and similar services)."""
     value = told.get("cost")
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _DEAREST
     return float(cast("float", value)) if usable else None
 
 
 def _tier(told: Mapping[str, Any]) -> str:
-    """Return how it was served; the usual way has no name."""
+    """Return the service tier; empty for the default one."""
     value = told.get("service_tier")
     return value.lower() if isinstance(value, str) and value.lower() not in _USUAL else ""
 
@@ -181,7 +181,7 @@ def _inner(told: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _whole(told: Mapping[str, Any], *names: str) -> int:
-    """Return the first of these that is there; what is null counts as nothing."""
+    """Return the first of these fields that is present; null counts as absent."""
     for name in names:
         value = told.get(name)
         if value is None:
@@ -198,7 +198,7 @@ def _whole(told: Mapping[str, Any], *names: str) -> int:
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
-    """Return what an SDK gives as an object, as a mapping."""
+    """Return an SDK object as a mapping."""
     if value is None or isinstance(value, Mapping):
         return cast("Mapping[str, Any] | None", value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,7 +1,7 @@
-"""Limits on money: whether a call may be made.
+"""Spending limits: decide whether a call may be made.
 
-Owns the verdict over what is spent, what the call is expected to cost, and what is allowed. Does not read a ledger
-(`engine/budget/costs` does). A call whose price is unknown is stopped only by what is already spent, and the verdict says so.
+Owns the decision from the amount spent, the expected cost of the call, and the limit. The ledger is read by
+`engine/budget/costs`. A call whose price is unknown is stopped only by what is already spent, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NANO = 1_000_000_000  # in a US dollar
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit with what was spent under it, in billionths of a US dollar."""
+    """One limit and the amount spent under it, in billionths of a US dollar."""
 
     scope: Literal["thread", "day"]
     allowed: int
@@ -27,11 +27,11 @@ class Limit:
 
     @property
     def left(self) -> int:
-        """What may still be spent."""
+        """The amount that may still be spent."""
         return max(0, self.allowed - self.spent)
 
     def state(self, expected: int, warn_at: float) -> State:
-        """Return what a call that is expected to cost this much would do to it."""
+        """Return the state of the limit after a call of this expected cost."""
         after = self.spent + expected
         if self.spent >= self.allowed or after > self.allowed:
             return "stop"
@@ -40,15 +40,15 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class LimitCheck:
-    """Whether a call may be made, and by which limits that was judged."""
+    """The decision about a call, with the limits it is based on."""
 
     state: State
     limits: tuple[Limit, ...] = ()
     expected: int | None = 0  # None: the cost of the call is unknown
-    reached: Limit | None = None  # the limit that warns or stops
+    reached: Limit | None = None  # the limit that warns or stops, if any
 
     def enforce(self) -> LimitCheck:
-        """Return the verdict itself; where it says stop, an error instead."""
+        """Return the decision; raise if it is to stop."""
         if self.state != "stop" or self.reached is None:
             return self
         limit, spent = dollars(self.reached.allowed), dollars(self.reached.spent)
@@ -70,7 +70,7 @@ class LimitCheck:
 
 
 def judge_limits(limits: Sequence[Limit], expected: int | None, warn_at: float) -> LimitCheck:
-    """Return the strictest of all limits decides."""
+    """Check a call against all limits; the strictest decides."""
     if expected is not None and expected < 0:
         raise InvalidInput("a call cannot be expected to cost less than nothing", hint="give 0 or more")
     for state in ("stop", "warn"):
@@ -81,7 +81,7 @@ def judge_limits(limits: Sequence[Limit], expected: int | None, warn_at: float) 
 
 
 def dollars(nano: int) -> str:
-    """Return an amount for people: cents as cents, and what is smaller with two digits that say something."""
+    """Format an amount: to the cent, smaller ones with two significant digits."""
     value = nano / NANO
     if value == 0 or value >= 0.995:
         return f"${value:,.2f}"
@@ -91,5 +91,5 @@ def dollars(nano: int) -> str:
 
 
 def in_nano(amount: float) -> int:
-    """US dollars in billionths."""
+    """Convert US dollars to billionths."""
     return round(amount * NANO)

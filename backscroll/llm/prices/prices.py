@@ -1,8 +1,7 @@
-"""What calls cost: the prices of a model on a day, and what a number of tokens comes to.
+"""Prices of models by date, and the cost of a number of tokens.
 
-Owns the order in which prices are looked for: a person's own table, then `genai-prices` (loaded when first asked), then it is
-unknown, which is None and never nought. Money is counted in billionths of a US dollar, in whole numbers. Does not remember calls
-(`engine/budget/costs`).
+Owns the lookup order: the user's own table, then `genai-prices` (loaded on first use), then unknown, which is None and never
+zero. Money is counted in whole billionths of a US dollar. Calls are recorded by `engine/budget/costs`.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ _LISTED = {
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Prices in US dollars per million tokens; above a size of the prompt, those of a step are for all of it."""
+    """Prices in US dollars per million tokens; above a prompt size, the step's prices apply to the whole prompt."""
 
     prices: Mapping[str, Decimal]
     above: tuple[PriceTier, ...] = ()
-    source: str = ""  # the person's table, or genai-prices
+    source: str = ""  # the user's table, or genai-prices
 
     def at(self, prompt: int) -> Mapping[str, Decimal]:
         """Return the prices for a prompt of this size."""
@@ -65,13 +64,13 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """For weighing: what a token costs where a plain token of the prompt costs 1."""
+    """Relative prices, where a plain prompt token costs 1."""
 
     read: float = 0.1
     write: float = 1.25
     output: float = 5.0
-    known: bool = False  # False: what is usual with this vendor
-    per_million: float | None = None  # US dollars for a million plain tokens; None: unknown
+    known: bool = False  # False: the vendor's usual ratios
+    per_million: float | None = None  # US dollars per million plain tokens; None: unknown
 
 
 def rates_for(
@@ -84,7 +83,7 @@ def rates_for(
 ) -> Rates | None:
     """Return the prices of a model at a moment (None: now); None if unknown.
 
-    `tier` is how it is served (flex, priority, batch); a person's own table knows one price for all.
+    `tier` is the service tier (flex, priority, batch); the user's own table has one price for all.
     """
     moment = at or datetime.now(UTC)
     own = table.find_price_row(model, provider, moment.date())
@@ -99,7 +98,7 @@ def rates_for(
 def price_for(
     model: str, *, provider: str = "", at: datetime | None = None, table: PriceTable = _NONE
 ) -> Price:
-    """Relative prices for deciding what pays; if the price is unknown, what is usual with the vendor."""
+    """Return relative prices for cost decisions; if unknown, the vendor's usual ratios."""
     found = rates_for(model, provider=provider, at=at, table=table)
     family = family_of(model)
     if found is None or not found.prices["input"]:
@@ -116,7 +115,7 @@ def price_for(
 
 
 def listed_window(model: str, provider: str = "") -> int | None:
-    """Return the window of a model in its current state beside its listed price."""
+    """Return the current context window of a model from the price list."""
     found = _find_price(model, provider, datetime.now(UTC)) if model.strip() else None
     return None if found is None else found.model.context_window
 
@@ -134,7 +133,7 @@ def _listed_rates(model: str, provider: str, at: datetime, tier: str) -> Rates |
         name: value for name in PRICES if (value := getattr(found.model_price, _LISTED[name])) is not None
     }
     if "input" not in listed or "output" not in listed:
-        return None  # priced by pictures or minutes; unknown for tokens
+        return None  # priced per picture or minute; unknown per token
     sizes = sorted({tier.start for value in listed.values() for tier in getattr(value, "tiers", ())})
     steps = tuple(
         PriceTier(size, {name: _at(value, size) for name, value in listed.items()}) for size in sizes
@@ -143,7 +142,7 @@ def _listed_rates(model: str, provider: str, at: datetime, tier: str) -> Rates |
 
 
 def _at(value: Any, size: int | None) -> Decimal:
-    """Return a listed price for prompts above a size; None: of the smallest."""
+    """Return a listed price for prompts above a size; None: the smallest size."""
     if isinstance(value, Decimal):
         return value
     held: Decimal = value.base
@@ -169,7 +168,7 @@ def _find_price(model: str, provider: str, at: datetime, tier: str = "") -> Pric
 
 
 def _spellings(model: str, provider: str) -> Iterator[tuple[str | None, str]]:
-    """Yield who sells it under which name, the most exact first."""
+    """Yield pairs of seller and model name, the most exact first."""
     if provider:
         yield provider, model
     seller, slash, rest = model.partition("/")

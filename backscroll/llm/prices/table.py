@@ -1,6 +1,6 @@
-"""A person's own table of prices and windows: a TOML file that wins over everything built in.
+"""The user's own table of prices and windows: a TOML file that overrides all built-in figures.
 
-Owns reading and checking it: an error names the file, the line and the field. Does not guess: a row is right or refused.
+Owns reading and checking it: an error names the file, the line and the field. Invalid rows are rejected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.errors import InvalidInput
 from backscroll.llm.prices.families import fitting, plain_name
 from backscroll.regular_files import read_text
 
-#: US dollars for a million tokens.
+#: US dollars per million tokens.
 PRICES = ("input", "cached", "written", "written_long", "output")
 _DEAREST = 100_000
 _NUMBERS = ("window", "max_output")
@@ -31,7 +31,7 @@ _HINT = "every row is a [[model]] with `match` and prices in US dollars per mill
 
 @dataclass(frozen=True, slots=True)
 class PriceTier:
-    """Prices from a size of the prompt on."""
+    """Prices from a prompt size upwards."""
 
     tokens: int
     prices: Mapping[str, Decimal]
@@ -39,7 +39,7 @@ class PriceTier:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """What the table says about the models that fit."""
+    """One row of the table, with the models it matches."""
 
     fits: re.Pattern[str]
     provider: str
@@ -51,7 +51,7 @@ class PriceRow:
     line: int
 
     def about(self, model: str, provider: str) -> bool:
-        """Return True if this row speaks about a model; its name may be given with or without who sells it."""
+        """Return True if this row matches a model, named with or without the seller."""
         if self.provider and self.provider != provider.strip().lower():
             return False
         return bool(self.fits.match(model.strip().lower()) or self.fits.match(plain_name(model)))
@@ -59,7 +59,7 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """The rows in the order of the file; the first that fits wins."""
+    """The rows in the order of the file; the first match wins."""
 
     path: str = ""
     rows: tuple[PriceRow, ...] = ()
@@ -79,7 +79,7 @@ class PriceTable:
 
 
 def price_table(path: str) -> PriceTable:
-    """Return the table in a file; an empty path is an empty table. Read again only when the file has changed."""
+    """Return the table in a file; an empty path gives an empty table. Reread only if the file has changed."""
     if not path:
         return PriceTable()
     place = Path(path).expanduser()
@@ -125,7 +125,7 @@ def parsed_table(path: str, text: str, data: Mapping[str, Any]) -> PriceTable:
 
 
 class _PriceReader:
-    """Reads the rows of one file, and knows where in it they stand."""
+    """Reads the rows of one file, with their line numbers."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -133,7 +133,7 @@ class _PriceReader:
         self.starts = [n for n, line in enumerate(self.lines) if _ROW.match(line)]
 
     def wrong(self, row: int, field: str, what: str) -> InvalidInput:
-        """Return the error for a field of a row; row -1 is outside of all rows."""
+        """Return the error for a field of a row; row -1 is outside all rows."""
         return InvalidInput(
             f"price table {self.path}, line {self.line(row, field)}, {field}: {what}",
             hint=_HINT,
@@ -142,7 +142,7 @@ class _PriceReader:
         )
 
     def line(self, row: int, field: str = "") -> int:
-        """Return the line of a field, or of its row where the field is not written out; counted from 1."""
+        """Return the line number of a field, or of its row if the field is absent; counted from 1."""
         begin = self.starts[row] if 0 <= row < len(self.starts) else 0
         end = self.starts[row + 1] if 0 <= row + 1 < len(self.starts) else len(self.lines)
         outer = re.escape(field.partition(".")[0])
@@ -153,7 +153,7 @@ class _PriceReader:
         return begin + 1
 
     def row(self, n: int, entry: Any) -> PriceRow:
-        """One row, checked."""
+        """Return one checked row."""
         if not isinstance(entry, dict):
             raise self.wrong(n, "model", "write it as [[model]]")
         given = cast("dict[str, Any]", entry)

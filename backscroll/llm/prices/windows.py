@@ -1,7 +1,6 @@
-"""How much fits into a model, and how long its longest answer may be.
+"""Find a model's context window and output limit.
 
-Owns the order in which a window is looked for: a person's own table, ours (`models.toml`), the one beside the listed prices, then
-careful figures that say so.
+Owns the lookup order: the user's own table, ours (`models.toml`), the price list, then conservative figures marked as such.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from backscroll.llm.prices.families import ContextWindow, built_in_window, usual
 from backscroll.llm.prices.prices import listed_window
 from backscroll.llm.prices.table import PriceTable
 
-#: Taken where nothing better is known.
+#: Used if nothing better is known.
 UNKNOWN_WINDOW = 128_000
 
 
 def window_for(model: str, *, provider: str = "", table: PriceTable | None = None) -> ContextWindow:
-    """Return the window of a model: by a person's own table, ours, or the one beside the listed prices."""
+    """Return the window of a model: from the user's own table, ours, or the price list."""
     found = _find_window(model, provider, table)
     own = None if table is None else table.find_output_row(model, provider)
     most = found.output if own is None or own.max_output is None else own.max_output

@@ -1,1 +1,1 @@
-"""How many tokens something is: vocabularies, what a wire adds, pictures, and how far our counts are from the vendor's."""
+"""Count tokens: vocabularies, wire overhead, pictures, and calibration against vendors' counts."""

@@ -1,8 +1,8 @@
-"""How far our token counts are from what a vendor reports: a running ratio per model.
+"""Calibrate our token counts against vendors' reports: a running ratio per model.
 
-Owns the arithmetic and the shape in which it is kept. The ratio is bounded, moves slowly, ignores small prompts and is rounded up
-to steps, so that a prompt does not change with every call. Stored counts stay as they were counted: the ratio is applied to sums
-and budgets. Does not store anything (`engine/budget/counts` does).
+Owns the arithmetic and the stored form. The ratio is bounded, moves slowly, ignores small prompts and is rounded up in steps,
+so that a prompt does not change with every call. Stored counts stay unadjusted: the ratio is applied to sums and budgets.
+Storage: `engine/budget/counts`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from math import ceil, isfinite
 
 from backscroll.errors import InvalidInput
 
-LEAST, MOST = 0.5, 3.0  # what lies outside is a mistake, not a tokenizer
-SMALL = 200  # prompts with fewer tokens say more about overhead than about the tokenizer
+LEAST, MOST = 0.5, 3.0  # values outside are errors, not tokenizer differences
+SMALL = 200  # smaller prompts reflect overhead more than the tokenizer
 _STEP = 0.02
 _LONGEST = 200  # characters of a name
-_MEMORY = 2_000_000.0  # tokens after which older reports count half
+_MEMORY = 2_000_000.0  # tokens after which older reports have half the weight
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Sums of what was counted and what was reported, fading with age."""
+    """Decaying sums of counted and reported tokens."""
 
     counted: float = 0.0
     reported: float = 0.0
@@ -37,12 +37,12 @@ class Calibration:
         return round(min(MOST, max(LEAST, steps * _STEP)), 4)
 
     def to_json(self) -> str:
-        """Return it as JSON."""
+        """Return the stored form as JSON."""
         return json.dumps(asdict(self))
 
 
 def restore_calibration(text: str | None) -> Calibration:
-    """Return what was kept; nothing, or what cannot be read, begins anew."""
+    """Return a stored calibration; a fresh one if missing or unreadable."""
     try:
         data = json.loads(text or "{}")
         found = Calibration(float(data["counted"]), float(data["reported"]), int(data["calls"]))
@@ -53,7 +53,7 @@ def restore_calibration(text: str | None) -> Calibration:
 
 
 def update_calibration(before: Calibration, *, counted: int, reported: int) -> Calibration:
-    """Return what is known after one more report."""
+    """Return the calibration after one more report."""
     if counted < 0 or reported < 0:
         raise InvalidInput(
             f"a call cannot have {min(counted, reported)} tokens", hint="give numbers of 0 or more"
@@ -69,5 +69,5 @@ def update_calibration(before: Calibration, *, counted: int, reported: int) -> C
 
 
 def key_of(model: str) -> str:
-    """Under which name a model's ratio is kept; what a database could not hold in a name is replaced."""
+    """Return the storage key of a model's ratio; characters that a database cannot hold are replaced."""
     return "calibration:" + "".join(c if c.isprintable() else "?" for c in model[:_LONGEST])

@@ -1,8 +1,8 @@
-"""The vocabularies that turn text into tokens, read from tables that lie beside this module.
+"""Load the vocabularies that turn text into tokens, from tables beside this module.
 
-Owns the two OpenAI rank tables and the reading of other vendors' vocabularies where a package that bundles one is installed. Not
-here: the network and environment variables: what is not here is estimated by `llm/tokens/tokens`. Everything is loaded when it is
-first asked for and then kept; o200k, which takes a third of a second, only once more than a few texts are counted.
+Owns the two OpenAI rank tables and reading other vendors' vocabularies if a package that bundles one is installed. Never uses
+the network; missing vocabularies are estimated by `llm/tokens/tokens`. Everything is loaded on first use and kept; o200k,
+which takes a third of a second, only once more than a few texts are counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Text is encoded in pieces of this many characters. On runs of a million blanks the regular expressions of the
 #: tokenizer run out of stack; on pieces of this size nothing does, and nothing takes seconds.
 PIECE = 32_768
-_NEAR = 64  # characters before the end of a piece in which a place to cut is looked for first
+_NEAR = 64  # characters before the end of a piece that are searched first for a place to cut
 #: Places where no token can cross: after a letter, a digit or a Chinese character, before a blank or plain punctuation.
 _SEAM = late(r"[A-Za-z0-9\u4e00-\u9fff](?=[ \n\t.,;:!?(){}\[\]<>\"=。，；：、！？（）])")
 _SURROGATE = late("[\ud800-\udfff]")
@@ -56,13 +56,13 @@ _QWEN = (
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Where a vocabulary lies, and how text is cut before it is looked up."""
+    """The location of a vocabulary, and the pattern that splits text for it."""
 
     name: str
-    package: str = ""  # the package that bundles it; empty: it lies beside this module
+    package: str = ""  # the package that bundles it; empty: beside this module
     file: str = ""
     pattern: str = ""  # empty: a `tokenizers` file, which brings its own
-    sha256: str = ""  # of the unpacked table, where we ship it
+    sha256: str = ""  # SHA-256 of the unpacked table, if we ship it
 
 
 #: Rank tables of OpenAI (MIT licence), and vocabularies that other packages bundle.
@@ -90,12 +90,12 @@ VOCABULARIES = {
 
 #: Work of counting without it (`ShortCounter.work`) until the whole vocabulary is worth its quarter of a second and its memory.
 SHORTLY = 30_000
-_RANKS = ".ranks"  # a table that is looked up where it lies
+_RANKS = ".ranks"  # a table that is searched on disk
 _loading, _building = threading.Lock(), threading.Lock()
 
 
 def available(name: str) -> bool:
-    """Return True if a vocabulary can be loaded here."""
+    """Return True if a vocabulary can be loaded."""
     found = VOCABULARIES.get(name)
     return found is not None and (not found.package or _place(found) is not None)
 
@@ -104,16 +104,16 @@ class Coder(Protocol):
     """A loaded vocabulary. Text must come without lone surrogates."""
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text is."""
+        """Return the number of tokens of a text."""
         ...
 
     def head(self, text: str, n: int) -> int:
-        """Return how many whole characters the first `n` tokens are."""
+        """Return the number of whole characters in the first `n` tokens."""
         ...
 
 
 class _RankCoder:
-    """A rank table."""
+    """A coder on a rank table."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -132,7 +132,7 @@ class _RankCoder:
                 self._encoding = tiktoken.Encoding(
                     name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
                 )
-                ranks.clear()  # it has made its own of them, and would hold on to ours for nothing
+                ranks.clear()  # it has made its own copy; ours would only waste memory
                 self._short = None
             return self._encoding
 
@@ -142,7 +142,7 @@ class _RankCoder:
         )
 
     def _counted_shortly(self, text: str) -> int | None:
-        """Return the same without the whole vocabulary, as long as a process has not counted much."""
+        """Return the count without loading the whole vocabulary, as long as the process has counted little."""
         short = self._short
         if short is None or short.work > SHORTLY:
             return None
@@ -159,14 +159,14 @@ class _RankCoder:
         for piece in pieces(text):
             ids = self.encoding.encode_ordinary(piece)
             if len(ids) > n:
-                # A token may end inside a character: its first bytes are left out.
+                # A token may end inside a character; the partial character is left out.
                 return taken + len(self.encoding.decode_bytes(ids[:n]).decode("utf-8", "ignore"))
             taken, n = taken + len(piece), n - len(ids)
         return taken
 
 
 class _FileCoder:
-    """A vocabulary file with its own rules."""
+    """A coder on a `tokenizers` file with its own rules."""
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -186,7 +186,7 @@ class _FileCoder:
 
 def coder(name: str) -> Coder:
     """Return a vocabulary, loaded once."""
-    with _loading:  # two threads that begin at the same time must not both read the table
+    with _loading:  # two threads that start together must not both read the table
         return _load_coder(name)
 
 
@@ -223,7 +223,7 @@ def _ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
 
 
 def _ranks(table: bytes) -> dict[bytes, int]:
-    words = table.split()  # a token and its rank in turn; no loop of our own over 200,000 lines
+    words = table.split()  # token and rank alternate; avoids a Python loop over 200,000 lines
     return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
 
 
@@ -255,7 +255,7 @@ def pieces(text: str, most: int = PIECE) -> Iterator[str]:
 
 
 def _last_seam(text: str, first: int, end: int) -> int:
-    """Where the last seam between two places is; 0 where there is none. Looked for from the end, where it mostly is near."""
+    """Return the last seam between two positions; 0 if there is none. Searched from the end, where it usually is near."""
     width = _NEAR
     while True:
         low = max(first, end - width)

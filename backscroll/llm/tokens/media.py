@@ -1,7 +1,7 @@
-"""How large pictures and documents are, and what they cost in tokens.
+"""Sizes of pictures and documents, and their cost in tokens.
 
-Owns reading the first bytes of PNG, JPEG, GIF, WebP and BMP, and the vendors' rules. Does not decode anything: where the size is
-unknown it says so, and the flat figure is taken.
+Owns reading the first bytes of PNG, JPEG, GIF, WebP and BMP, and the vendors' rules. Decodes nothing: if the size is unknown,
+the flat figure is used.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from math import ceil
 from typing import Any
 
 _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
-_PAGE_BYTES = 50_000  # of a document whose pages cannot be seen
+_PAGE_BYTES = 50_000  # pages of a document whose pages cannot be counted
 _TEXT = re.compile(r"text/|application/(?:[\w.+-]*json|[\w.+-]*xml|javascript|x-sh|toml|yaml|x-yaml|sql)")
 _SCANS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # JPEG frames; the three others are tables
 
 
 def is_text(media_type: str) -> bool:
-    """Return True for files that a vendor reads as text."""
+    """Return True for media types that vendors read as text."""
     return _TEXT.match(media_type) is not None
 
 
 def page_count(data: bytes) -> int:
-    """Return the pages of a document, at most about what it has."""
+    """Return the approximate number of pages of a document."""
     return max(1, len(_PAGE.findall(data)), ceil(len(data) / _PAGE_BYTES))
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height of a picture by its first bytes; None if they do not say."""
+    """Return width and height of a picture from its first bytes; None if unknown."""
     try:
         found = _size(data)
     except (struct.error, IndexError):  # cut off

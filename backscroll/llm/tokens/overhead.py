@@ -1,7 +1,7 @@
-"""How many tokens messages and tools are on a wire: the words, and what the wire puts around them.
+"""Count the tokens of messages and tools on a wire: the text and the wire's overhead.
 
-Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that fits by
-this count fits. Does not spell a request: what a part becomes is asked of `assemble/wires`.
+Owns `overhead.toml`. Exact for plain text on the OpenAI wires, an upper bound for everything else, so that a prompt that fits
+by this count fits. Rendering requests: `assemble/wires`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from backscroll.llm.tokens.media import image_size, is_text, page_count, picture
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Wire, checked_wire
 
-#: Gives the bytes of a part, or None if they are missing.
+#: Returns the bytes of a part, or None if they are missing.
 BytesOf: TypeAlias = Callable[[Media], bytes | None]
 
 
@@ -47,17 +47,17 @@ class CountableMessage(Protocol):
 
     @property
     def role(self) -> str:
-        """Who speaks."""
+        """The role of the sender."""
         ...
 
     @property
     def parts(self) -> Sequence[Part]:
-        """What is said."""
+        """The parts of the message."""
         ...
 
     @property
     def author(self) -> str | None:
-        """Who signed it."""
+        """The name of the author, if any."""
         ...
 
 
@@ -68,7 +68,7 @@ def _figures(wire: Wire) -> Mapping[str, Any]:
 
 
 def own_bytes(media: Media) -> bytes | None:
-    """Return the bytes that a part carries itself."""
+    """Return the inline bytes of a part."""
     return media.data
 
 
@@ -81,15 +81,15 @@ def message_tokens(
     author: str | None = None,
     bytes_of: BytesOf = own_bytes,
 ) -> int:
-    """Return the tokens of one message with all that the wire puts around it."""
+    """Return the tokens of one message, including the wire's overhead."""
     way = checked_wire(wire)
     figures = _figures(way)
     results = sum(isinstance(part, ToolResult) for part in parts)
-    total = figures["message"] * (1 if role != "tool" else max(1, results))  # a message for each answer
+    total = figures["message"] * (1 if role != "tool" else max(1, results))  # one message per tool result
     if author and figures["author"]:
         total += figures["author"] + tokenizer.count(author)
     if role == "system" and way == "anthropic":
-        total += tokenizer.count(in_marks(""))  # between other messages it is the user's, in marks
+        total += tokenizer.count(in_marks(""))  # between other messages it is sent as the user's, in markers
     if len(parts) > 1:
         total += figures["part"] * len(parts)
     return total + sum(_part(part, tokenizer, figures, bytes_of) for part in parts)
@@ -114,20 +114,20 @@ def _part(part: Part, tokenizer: TokenCounter, figures: Mapping[str, Any], bytes
 
 
 def _call(part: ToolCall, tokenizer: TokenCounter, figures: Mapping[str, Any]) -> int:
-    """Return a name and arguments as they are spelled: a text that is not a JSON object is sent inside one, where it takes more."""
+    """Return the tokens of a call; text that is not a JSON object is sent inside one, which takes more."""
     if not figures["parameter"]:
         return tokenizer.count(part.name) + tokenizer.count(arguments_text(part))
     value = arguments_object(part)
     text = render_json(value)
-    many = text.count('":')  # names of arguments, and of what is inside them
+    many = text.count('":')  # names of arguments, nested ones included
     words = max(
         tokenizer.count(text), tokenizer.count(dumps(value))
-    )  # … or told in words, where no tools are sent
+    )  # … or rendered as text, if no tools are sent
     return tokenizer.count(part.name) + words + figures["parameter"] * many
 
 
 def _media(part: Media, tokenizer: TokenCounter, figures: Mapping[str, Any], bytes_of: BytesOf) -> int:
-    """Return the figure of the vendor, or the words that stand for an attachment which a wire does not take as it is."""
+    """Return the vendor's figure, or the tokens of the text that replaces an unsupported attachment."""
     seen = resolve_media(replace(part, data=bytes_of(part)), no_blobs)
     words = tokenizer.count(media_words(part, seen))
     return max(words, _bare(part.name, seen.media_type.lower(), seen.data, tokenizer, figures))
@@ -150,7 +150,7 @@ def _bare(
 
 
 def tools_tokens(tools: Iterable[Mapping[str, Json]] | None, tokenizer: TokenCounter, wire: str) -> int:
-    """Return the tokens of the tools that are offered, in whatever shape the wire wants them."""
+    """Return the tokens of the offered tools, in the wire's format."""
     figures = _figures(checked_wire(wire))
     given = list(tools or ())
     for tool in given:
@@ -172,7 +172,7 @@ def request_tokens(
     tools: Iterable[Mapping[str, Json]] | None = None,
     bytes_of: BytesOf = own_bytes,
 ) -> int:
-    """Return the tokens of a whole request, the answer not included."""
+    """Return the tokens of a whole request, without the answer."""
     told = sum(
         message_tokens(m.parts, m.role, tokenizer, wire, author=m.author, bytes_of=bytes_of) for m in messages
     )
@@ -180,10 +180,10 @@ def request_tokens(
 
 
 def frame_tokens(wire: str) -> int:
-    """Return what every request costs beside its messages and tools."""
+    """Return the fixed overhead of every request."""
     return int(_figures(checked_wire(wire))["reply"])
 
 
 def render_json(value: Json) -> str:
-    """Return a JSON value as it goes over the wire."""
+    """Return a JSON value as sent on the wire."""
     return json.dumps(value, ensure_ascii=False, default=str)

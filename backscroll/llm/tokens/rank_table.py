@@ -1,9 +1,9 @@
-"""A rank table that is looked up where it lies on the disk, and exact counts of short texts by it.
+"""Search a rank table on disk, and count short texts exactly with it.
 
 Owns the file format (`pack_ranks`), looking up single tokens (`RankTable`), and counting by the rules of o200k without building
-the vocabulary in memory: that takes a third of a second and 60 MB, and most processes count a few sentences. Counts the scripts
-of which the classes of characters never change from one edition of Unicode to the next (ASCII, Chinese); refuses everything else,
-long texts, and cutting (`llm/tokens/encodings` has the whole vocabulary for these).
+the vocabulary in memory: that takes a third of a second and 60 MB, and most processes count a few sentences. Counts only
+scripts whose character classes are stable across Unicode versions (ASCII, Chinese). Everything else, long texts and cutting
+need the whole vocabulary (`llm/tokens/encodings`).
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _MAGIC: Final = b"BSRANKS1"
 _HEAD: Final = struct.Struct("<8sI")
 _BUCKETS: Final = 1 << 16
 _LONGEST: Final = 4096  # characters of a piece
-_BRIEF: Final = 48  # bytes up to which looking at all neighbours is quicker than keeping them in order
-_FOUND: Final = 6  # characters of words that were counted before, which take as long as one of a new word
-_NEVER: Final = 1 << 30  # a rank behind all ranks
+_BRIEF: Final = 48  # bytes up to which scanning all neighbours is faster than a heap
+_FOUND: Final = 6  # characters of cached words that take as long as one of a new word
+_NEVER: Final = 1 << 30  # a rank after all ranks
 
-#: The letters of Chinese that occur in every edition of Unicode, and the punctuation that goes with them.
+#: The Chinese characters present in every Unicode version, and their punctuation.
 _HAN: Final = "\u4e00-\u9fa5"
 _MARKS: Final = "\u2013\u2014\u2018\u2019\u201c\u201d\u2026\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 _KNOWN: Final = re.compile(f"[\x00-\x7f{_HAN}{_MARKS}]*")
 _ENDING: Final = "(?:'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL]))?"
 _OTHER: Final = f"[^\r\nA-Za-z0-9{_HAN}]?"
-#: How o200k cuts a text, for the characters of `_KNOWN`.
+#: How o200k splits a text, for the characters of `_KNOWN`.
 _PIECES: Final = re.compile(
     "|".join(
         [
@@ -53,9 +53,7 @@ _PIECES: Final = re.compile(
 
 
 def pack_ranks(ranks: Mapping[bytes, int]) -> bytes:
-    """Return a rank table as a file: where each bucket begins, where each token begins, its rank, and the tokens in order of
-    their buckets.
-    """
+    """Pack a rank table into a file: bucket offsets, token offsets, ranks, and the tokens in bucket order."""
     order = sorted(ranks, key=lambda token: (crc32(token) % _BUCKETS, ranks[token]))
     starts, offsets, numbers = array("I", [0]), array("I", [0]), array("I")
     for token in order:
@@ -72,7 +70,7 @@ def pack_ranks(ranks: Mapping[bytes, int]) -> bytes:
 
 
 class RankTable:
-    """Tokens and their ranks, in a file that is mapped into memory."""
+    """Tokens and their ranks, in a memory-mapped file."""
 
     def __init__(self, file: Path) -> None:
         with file.open("rb") as opened:
@@ -104,13 +102,13 @@ class RankTable:
         return None
 
     def ranks(self) -> dict[bytes, int]:
-        """Return all of it."""
+        """Return all tokens and ranks."""
         tokens, ends = bytes(self._tokens), list(self._offsets)
         spelled = [tokens[a:b] for a, b in pairwise(ends)]
         return dict(zip(spelled, self._ranks, strict=True))
 
     def as_text(self) -> bytes:
-        """Return all of it in the shape in which such tables are published: a token in base 64 and its rank on each line."""
+        """Return the table in its published form: a base64 token and its rank on each line."""
         ranks = self.ranks()
         lines = [
             b"%b %d\n" % (b2a_base64(t, newline=False), ranks[t])
@@ -120,15 +118,15 @@ class RankTable:
 
 
 class ShortCounter:
-    """Counts texts exactly, one piece after the other."""
+    """Counts texts exactly, piece by piece."""
 
     def __init__(self, table: RankTable) -> None:
         self._table = table
-        self.work = 0  # what was done so far: about as many letters of new words were joined
+        self.work = 0  # work so far: approximate number of letters of new words joined
         self._piece = lru_cache(maxsize=8_192)(self._tokens_of)
 
     def count(self, text: str) -> int | None:
-        """Return how many tokens a text is; None if it has characters that are better left to the whole vocabulary."""
+        """Return the tokens of a text; None if some characters need the whole vocabulary."""
         if _KNOWN.fullmatch(text) is None:
             return None
         pieces = _PIECES.findall(text)
@@ -138,7 +136,7 @@ class ShortCounter:
         return sum(map(self._piece, pieces))
 
     def _tokens_of(self, piece: str) -> int:
-        """Join the neighbours of the lowest rank, the first of them first, until none can be joined."""
+        """Join the neighbours with the lowest rank, leftmost first, until none can be joined."""
         whole = piece.encode()
         if self._table.find(whole) is not None:
             return 1
@@ -162,12 +160,12 @@ class ShortCounter:
         return len(ends) - 1
 
     def _joined_in_order(self, whole: bytes) -> int:
-        """Return the same for a long piece: in steps that grow with its length, not with the square of it."""
+        """Return the same for a long piece, in near-linear instead of quadratic time."""
         find, size = self._table.find, len(whole)
         following, before = (
             list(range(1, size + 1)),
             list(range(-1, size)),
-        )  # a token begins at a place, the next one at
+        )  # start of a token -> start of the next
         due = [(_rank(find(whole[a : a + 2])), a, a + 2) for a in range(size - 1)]
         heapify(due)
         count = size
@@ -177,7 +175,7 @@ class ShortCounter:
                 break
             middle = following[start]
             if middle < 0 or middle >= size or following[middle] != end:
-                continue  # one of the two was joined with another one meanwhile
+                continue  # one of the two has been joined since
             following[start], following[middle] = end, -1
             count -= 1
             if end < size:

@@ -1,8 +1,8 @@
-"""How many tokens a text is, for the model it goes to.
+"""Count the tokens of a text for a given model.
 
-Owns the choice of a vocabulary, counting, and cutting at a number of tokens. o200k and cl100k are counted exactly, and so is a
-vendor whose vocabulary is installed; the others are estimated from the o200k count, which `exact` says and
-`llm/tokens/calibration` corrects. Not here: messages and tools (`llm/tokens/overhead`) and storing (`engine/budget/counts`).
+Owns the choice of a vocabulary, counting, and cutting at a number of tokens. o200k and cl100k are counted exactly, and so are
+vendors whose vocabulary is installed; others are estimated from the o200k count (`exact` is False) and corrected by
+`llm/tokens/calibration`. Elsewhere: messages and tools (`llm/tokens/overhead`) and storing (`engine/budget/counts`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.vocab.values.pattern import late
 _KEPT = 16_384  # counts in memory, per vocabulary
 _SHORT = 192  # characters up to which a text is its own key; longer ones are remembered by their hash
 _CJK = late("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_CJK_TOKENS = 0.75  # o200k tokens of such a character, about
+_CJK_TOKENS = 0.75  # o200k tokens of such a character, approximately
 
 
 class Tokenizer:
@@ -43,7 +43,7 @@ class Tokenizer:
         return f"<Tokenizer {self.name}{'' if self.exact else ' (estimate)'}>"
 
     def count(self, text: str) -> int:
-        """Return how many tokens the text is. Text that looks like a special token is counted as the text that it is."""
+        """Return the number of tokens of a text. Special tokens in it are counted as plain text."""
         if not text:
             return 0
         key = text if len(text) <= _SHORT else _hash(text)
@@ -51,14 +51,14 @@ class Tokenizer:
         if found is None:
             found = self._count_tokens(text)
             with self._lock:
-                if len(self._kept) >= _KEPT:  # the oldest quarter goes
+                if len(self._kept) >= _KEPT:  # drop the oldest quarter
                     for old in list(self._kept)[: _KEPT // 4]:
                         del self._kept[old]
                 self._kept[key] = found
         return found
 
     def cut(self, text: str, n: int) -> str:
-        """Return the beginning of a text that is at most `n` tokens: the first `n`, whole characters only."""
+        """Return the start of a text of at most `n` tokens, whole characters only."""
         if n <= 0 or not text:
             return ""
         room = 5 * n + 64  # most texts have fewer characters per token than this
@@ -73,7 +73,7 @@ class Tokenizer:
             end = vocabulary.head(plain, wanted)
             excess = (
                 self._count_tokens(head[:end]) - n
-            )  # what was torn off may be more tokens than it was inside
+            )  # the cut text may be more tokens than it was in context
             if excess <= 0:
                 return head[:end]
             wanted -= max(1, int(excess / max(self._factor, self._factor_cjk)))
@@ -124,5 +124,5 @@ def _of_family(family: ModelFamily) -> Tokenizer:
 
 
 def tokenizer_for(model: str = "") -> Tokenizer:
-    """Return the tokenizer of a model: o200k where no model is named; an unknown one is estimated by o200k and says so."""
+    """Return the tokenizer of a model; default: o200k. Unknown models are estimated by o200k (`exact` is False)."""
     return _of_family(family_of(model)) if model.strip() else named_tokenizer("o200k")

@@ -1,1 +1,1 @@
-"""An index of texts in memory: words, vectors, and everything that is prepared once so that any number of questions can be asked."""
+"""An in-memory index of texts: words, vectors, and everything that is prepared once for any number of questions."""

@@ -1,6 +1,6 @@
-"""Arrays that grow at their end: room is kept ahead, so that adding a row does not copy all rows before it.
+"""Arrays that grow at their end: capacity is reserved, so that adding a row does not copy all earlier rows.
 
-Owns only that. A view that was handed out stays as it was.
+Owns only that. A view that was returned never changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Candidates: texts of the past that may answer, prepared so that any number of questions can be put to them.
+"""Candidates: past texts that may answer, prepared so that any number of questions can be compared with them.
 
-Owns what is looked at in a text ahead of queries (its terms, its pieces, whether it asks or tells a number).
+Owns what is computed for a text ahead of queries (its terms, its pieces, whether it asks or contains a number).
 """
 
 from __future__ import annotations
@@ -20,48 +20,48 @@ _LETTER = late(r"[^\W_]")
 _CALLED = late(
     r"\b(?i:hi|hey|hello|hiya|thanks|thank you|good morning|good evening|good night|morning|bye|dear|congrats|congratulations)[ ,]+([A-Z][a-z]{1,14})\b(?=\s*[,.!?:;\n-]|\s*$)|,\s([A-Z][a-z]{1,14})(?=[.!?]|\s*$)"
 )
-_IDLE = 60  # characters up to which a text may say nothing
+_IDLE = 60  # characters up to which a text may be idle
 _SHORT = 160  # characters up to which a text is one piece
 _PIECE = 220
 _MOST_PIECES = 24
-_FRAME = 4.0  # tokens for who said it
-_LOOKED_AT = 2_000  # characters in which numbers and times are looked for
+_FRAME = 4.0  # tokens for naming the speaker
+_LOOKED_AT = 2_000  # characters that are searched for numbers and times
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One thing that was said."""
+    """One past text."""
 
     key: Hashable
     text: str
     speaker: str = ""
     assistant: bool = False
     day: date | None = None
-    session: Hashable = 0  # what was said in one sitting; candidates of a session are next to each other
+    session: Hashable = 0  # the sitting in which it was said; candidates of a session are adjacent
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCandidate:
-    """A candidate with what recall compares."""
+    """A candidate with precomputed features."""
 
     candidate: Candidate
     words: tuple[str, ...]
     pairs: tuple[str, ...]
     names: tuple[str, ...]  # terms of the speaker's name
     pieces: tuple[str, ...]
-    piece_words: tuple[tuple[str, ...], ...]  # terms of each piece; none where there is one piece
+    piece_words: tuple[tuple[str, ...], ...]  # terms of each piece; empty if there is only one
     asks: bool
     numbers: int
     times: int
     standing: int  # wishes that are meant to last
     personal: int  # words about the speaker
-    addressed: tuple[str, ...]  # terms of the names by which it calls a person
-    idle: bool  # a greeting, thanks or a nod: says nothing
-    price: float  # about how many tokens it costs
+    addressed: tuple[str, ...]  # terms of the names by which it addresses a person
+    idle: bool  # a greeting, thanks or a nod, without content
+    price: float  # estimated cost in tokens
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """Return a text in pieces of some sentences each; short ones are one piece."""
+    """Split a text into pieces of some sentences each; short ones are one piece."""
     if len(text) < _SHORT:
         return (text,)
     pieces: list[str] = []
@@ -78,7 +78,7 @@ def pieces_of(text: str) -> tuple[str, ...]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield sentences one after the other: of a result of many megabytes only the first are wanted."""
+    """Yield sentences lazily: of a result of many megabytes only the first are needed."""
     start = 0
     for seam in _SENTENCE.finditer(text):
         yield text[start : seam.start()]
@@ -87,7 +87,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def prepare(candidate: Candidate) -> PreparedCandidate:
-    """Look at a text once."""
+    """Compute the features of a text."""
     words, pairs = terms_of(candidate.text)
     kept, pieces = tuple(words), pieces_of(candidate.text)
     return PreparedCandidate(
@@ -109,13 +109,13 @@ def prepare(candidate: Candidate) -> PreparedCandidate:
 
 
 def addressed_in(text: str) -> tuple[str, ...]:
-    """Return terms of the names by which a text calls a person: "Hey Kate, …", "Thanks, Kate!"."""
+    """Return terms of the names by which a text addresses a person: "Hey Kate, …", "Thanks, Kate!"."""
     names = [found[1] or found[2] for found in _CALLED.finditer(text[:_LOOKED_AT])]
     return tuple(dict.fromkeys(term for name in names for term in terms_of(name)[0]))
 
 
 def is_idle(text: str) -> bool:
-    """Return True for a greeting, thanks or a nod ("Yeah .", "嗯嗯，好的"): nothing is left when such words are taken away."""
+    """Return True for a greeting, thanks or a nod ("Yeah .", "嗯嗯，好的"): nothing remains without such words."""
     return len(text) <= _IDLE and not _LETTER.search(without_cue("idle", text))
 
 

@@ -1,8 +1,8 @@
-"""An index of one conversation in memory: its texts, ready to be asked.
+"""An in-memory index of one conversation, ready for questions.
 
-Owns the order of the candidates, their postings and their matrices. Grows at its end; anything else (an edit, a deletion) is an
-index made anew from prepared candidates, which is quick because preparing and encoding are done once per text by the owner of the
-index. So an index that grew equals one that was built at once.
+Owns the order of the candidates, their postings and their matrices. Grows at its end; anything else (an edit, a deletion) builds
+a new index from prepared candidates, which is quick because the owner of the index prepares and encodes each text once.
+So an index that grew equals one that was built at once.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = ["RecallIndex", "TextShape", "VectorSpace", "vectors_of"]
 
 @dataclass(frozen=True, slots=True)
 class TextShape:
-    """What is known of each text ahead of queries."""
+    """The features of each text that do not depend on a query."""
 
     sessions: NDArray[np.intp]
     session_sizes: NDArray[np.intp]
-    starts: NDArray[np.intp]  # of each text's session: the number of its first text …
+    starts: NDArray[np.intp]  # the number of the first text of each text's session …
     ends: NDArray[np.intp]  # … and the one after its last
     assistant: NDArray[float64]
     letters: NDArray[float64]  # logarithm of the length
@@ -54,9 +54,9 @@ class TextShape:
     piece_of: NDArray[np.intp]  # the text of each piece, of texts that have several
 
 
-#: Times that a name is said to a person before it is theirs; … as often as they say it themselves.
+#: How often a person must be addressed by a name before it is theirs; … times as often as they use it themselves.
 _OFTEN, _MOSTLY = 2, 5
-#: Numbers that are read off each text, in the order of the fields of `TextShape`.
+#: Numbers read from each text, in the order of the fields of `TextShape`.
 _READ = ("assistant", "letters", "asks", "numbers", "times", "standing", "personal", "idle", "days", "prices")
 
 
@@ -89,7 +89,7 @@ class RecallIndex:
     speakers: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
     called: dict[str, Counter[int]] = field(
         default_factory=dict[str, "Counter[int]"]
-    )  # name -> who says it to whom
+    )  # name -> who uses it for whom
     unspaced: int = 0  # texts in a script without spaces
     sessions: list[int] = field(default_factory=list[int])
     _session: Hashable = None  # of the last text
@@ -122,8 +122,8 @@ class RecallIndex:
         vectors: Sequence[Rows] | None = None,
         sessions: Sequence[Hashable] | None = None,
     ) -> None:
-        """Add texts at the end. `vectors` are those of `vectors_of`, where the caller has them; `sessions` in which they were
-        said, where that is not what the candidates say.
+        """Add texts at the end. `vectors` are those of `vectors_of`, if the caller has them; `sessions` are their sessions,
+        if they differ from those of the candidates.
         """
         if not texts:
             return
@@ -159,7 +159,7 @@ class RecallIndex:
             self.called.setdefault(name, Counter())[speaker] += 1
 
     def speaker_called(self, name: str) -> int | None:
-        """Return the speaker whom the other one of two calls by a name that is not the one they speak under."""
+        """Return the speaker whom the other one of two addresses by a name other than their own label."""
         by = self.called.get(name)
         if by is None or name in self.names or len(self.speakers) != 2:
             return None
@@ -171,7 +171,7 @@ class RecallIndex:
         return self.pairs is not self.words or any(is_unspaced(word) for word in words)
 
     def _pairs_so_far(self, number: int) -> Postings:
-        """Return the postings of character pairs: their own from the first text in a script without spaces on; until then the
+        """Return the postings of character pairs: separate ones from the first text in a script without spaces on; until then those of the
         words.
         """
         pairs = Postings()
@@ -181,7 +181,7 @@ class RecallIndex:
 
     @property
     def shape(self) -> TextShape:
-        """What is known of the texts."""
+        """The features of the texts."""
         if self._shape is None:
             self._shape = self._make_shape()
         return self._shape

@@ -1,8 +1,8 @@
-"""Which texts hold the words of a question: BM25, exactly and softly.
+"""Word matching between texts and a question: BM25, exactly and softly.
 
 Owns the postings and both scores. *Exactly*: Okapi BM25. *Softly*: each term of the question is matched by the most similar term
 of a text (by the vectors of the terms), so that "physician" finds "doctor". A rare term counts for more, and a term that no text
-holds still counts in what could have been reached.
+contains still counts towards the maximum.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_REMEMBERED = 2_000  # columns that are remembered until something is added
-#: Which texts hold a term, and how often.
+_REMEMBERED = 2_000  # columns that are cached until something is added
+#: Which texts contain a term, and how often.
 Column: TypeAlias = "tuple[NDArray[np.intp], NDArray[float64]]"
 
-#: Terms of a question -> the texts that hold them in another language.
+#: Terms of a question -> the texts that contain them in another language.
 Across: TypeAlias = "Mapping[str, NDArray[np.intp]]"
 
 
@@ -33,27 +33,27 @@ def _nothing() -> dict[str, Column]:
 
 
 def idf(known: int, size: int) -> float:
-    """Return how much it says that a text holds a term which so many of all texts hold."""
+    """Return the inverse document frequency of a term that so many of all texts contain."""
     known = min(known, size)
     return log(1 + (size - known + 0.5) / (known + 0.5))
 
 
 @dataclass(slots=True)
 class Postings:
-    """Terms -> the texts that hold them, with how often. Texts are numbered from 0; one can be added to in several goes."""
+    """Terms -> the texts that contain them, with counts. Texts are numbered from 0; one can be extended in several steps."""
 
     held: dict[str, dict[int, int]] = field(default_factory=dict[str, dict[int, int]])
     lengths: list[int] = field(default_factory=list[int])
     total: int = 0
-    columns: dict[str, Column] = field(default_factory=_nothing)  # those that were asked for
+    columns: dict[str, Column] = field(default_factory=_nothing)  # requested columns
 
     def add(self, number: int, terms: Sequence[str]) -> None:
-        """Take in (more of) a text; numbers are given in order."""
+        """Add (more of) a text; numbers are given in order."""
         self.columns.clear()
         while len(self.lengths) <= number:
             self.lengths.append(0)
         held = self.held
-        for term in terms:  # counting them first takes longer than counting where they are
+        for term in terms:  # counting them first takes longer than counting in place
             found = held.get(term)
             if found is None:
                 held[term] = {number: 1}
@@ -63,11 +63,11 @@ class Postings:
         self.total += len(terms)
 
     def rarity(self, term: str, others: int = 0) -> float:
-        """Return how much it says that a text holds this term (idf); `others` hold it in another language."""
+        """Return the idf of a term; `others` contain it in another language."""
         return idf(len(self.held.get(term, ())) + others, len(self.lengths))
 
     def column(self, term: str) -> Column:
-        """Return which texts hold a term, and how often; one question asks for the same terms several times."""
+        """Return which texts contain a term, and how often; one question asks for the same terms several times."""
         known = self.columns.get(term)
         if known is None:
             found = self.held.get(term, {})
@@ -81,10 +81,10 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class LexicalScores:
-    """How well each text matches; `best` is what could be reached."""
+    """How well each text matches; `best` is the maximum possible."""
 
     score: NDArray[float64]  # BM25
-    held: NDArray[float64]  # rarity of the terms that are there
+    held: NDArray[float64]  # rarity of the terms they contain
     best: float
 
 
@@ -96,9 +96,9 @@ def match(
     across: Across | None = None,
     groups: NDArray[np.intp] | None = None,
 ) -> LexicalScores:
-    """Return BM25 of all texts; `b` is the penalty on long texts. `across`: texts that hold a term in another language.
+    """Return BM25 of all texts; `b` is the penalty on long texts. `across`: texts that contain a term in another language.
 
-    `groups` has for each text the group (a session) that it belongs to: then groups are matched, and `lengths` are theirs.
+    `groups` has for each text its group (a session): then groups are matched, and `lengths` are theirs.
     """
     size = len(lengths)
     score, held, best = np.zeros(size), np.zeros(size), 0.0
@@ -131,7 +131,7 @@ def match_softly(
     kin: Sequence[Mapping[str, float]] = (),
     across: Across | None = None,
 ) -> NDArray[float64]:
-    """Return the share of a question that each text holds in its own or in similar words.
+    """Return the share of a question that each text contains in its own or in similar words.
 
     `kin` has the similar terms of each term of the question, and how similar they are (0 to 1); empty: only equal terms.
     """
@@ -151,5 +151,5 @@ def match_softly(
             found[others] = np.maximum(found[others], ACROSS_WEIGHT)
         found[postings.column(term)[0]] = 1.0
         total += rarity * found
-    # A long text holds a bit of everything: one of many times the usual length has to hold more.
+    # A long text contains a little of everything: one of many times the usual length has to contain more.
     return total / max(best, 1e-6) / (1 + np.maximum(lengths / average - 1, 0) / 8)

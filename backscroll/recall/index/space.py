@@ -1,7 +1,7 @@
-"""The vectors of a conversation: of its texts, their pieces, its sessions and its words.
+"""The vectors of a conversation: its texts, their pieces, its sessions and its words.
 
-Owns the matrices and how they grow. What all texts have in common is taken away first; it is read off the first texts (512 of
-them, 1,024, …: the largest such number that there is), so that a new text adds a row and changes no other, and a space that grew
+Owns the matrices and how they grow. The common component of all texts is subtracted first; it is estimated from the first texts (512 of
+them, 1,024, …: the largest such number available), so that a new text adds a row and changes no other, and a space that grew
 equals one that was built at once.
 """
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from numpy import float16, float32
     from numpy.typing import NDArray
 
-#: Vectors, one in each row; those that are kept have half precision.
+#: Vectors, one in each row; stored ones have half precision.
 Rows: TypeAlias = "NDArray[float16 | float32]"
 #: A text -> its vector and those of its pieces, one row each.
 Vectors: TypeAlias = "Callable[[Sequence[PreparedCandidate]], list[NDArray[float32]]]"
-_SETTLED = 512  # texts from which on what they have in common is read off the first ones
-_KIN = 12  # similar terms that are looked at for a term
-_REMEMBERED = 4_000  # terms whose kin is remembered
+_SETTLED = 512  # texts from which on the common component is estimated from the first ones
+_KIN = 12  # similar terms considered for a term
+_REMEMBERED = 4_000  # terms whose neighbours are cached
 
 
 def vectors_of(encode: Encode) -> Vectors:
-    """Return the vectors of texts and of their pieces, by an encoder."""
+    """Return the vectors of texts and of their pieces, using an encoder."""
 
     def make(texts: Sequence[PreparedCandidate]) -> list[NDArray[float32]]:
         flat: list[str] = []
@@ -49,13 +49,13 @@ def vectors_of(encode: Encode) -> Vectors:
 
 
 def round_sample_size(size: int) -> int:
-    """Return how many of so many texts say what all have in common."""
+    """Return how many of so many texts determine the common component."""
     return size if size < _SETTLED else _SETTLED << ((size // _SETTLED).bit_length() - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class TermNeighbours:
-    """Terms of the vocabulary that mean nearly the same as a term: their places, and how nearly (0 to 1)."""
+    """Terms of the vocabulary with nearly the same meaning as a term: their indexes, and similarities (0 to 1)."""
 
     places: NDArray[np.intp]
     likeness: NDArray[float32]
@@ -68,20 +68,20 @@ class VectorSpace:
     centre: NDArray[float32]
     themes: NDArray[
         float32
-    ]  # the directions in which the texts differ most: what the conversation is about anyway
+    ]  # the directions in which the texts differ most: the general subject of the conversation
     texts: NDArray[float32]
-    peculiar: NDArray[float32]  # how much of each text is not along these directions
+    peculiar: NDArray[float32]  # the part of each text that is not along these directions
     pieces: NDArray[float32]  # of texts that have several
     parted: NDArray[np.intp]  # those texts
     first_piece: NDArray[np.intp]  # of each of them
     sessions: NDArray[float32]
-    vocabulary: list[str]  # every term that some text holds, in the order of their first use
+    vocabulary: list[str]  # every term that some text contains, in order of first use
     terms: NDArray[float32]  # of the vocabulary
     encode: Encode
     _kin: dict[str, tuple[int, TermNeighbours]]
 
     def kin(self, terms: Sequence[str]) -> list[dict[str, float]]:
-        """Return the terms of the vocabulary that are like each of these, and how much; remembered, because vocabularies only
+        """Return the terms of the vocabulary that resemble each of these, with similarities; cached, because vocabularies only
         grow.
         """
         size = len(self.vocabulary)
@@ -118,10 +118,10 @@ class VectorSpace:
 
 
 class _Matrices:
-    """The rows of texts, as they grow under one centre."""
+    """The rows of texts under one common centre."""
 
     def __init__(self, whole: NDArray[float32]) -> None:
-        """Read off these texts what all have in common."""
+        """Compute the common centre of these texts."""
         width = int(whole.shape[1])
         self.settled = len(whole)
         self.centre: NDArray[float32] = whole.mean(axis=0, dtype=np.float32)
@@ -132,7 +132,7 @@ class _Matrices:
         self.parted, self.first = GrowingArray(np.intp), GrowingArray(np.intp)
 
     def extend(self, new: Sequence[Rows], sessions: Sequence[int]) -> None:
-        """Take in texts."""
+        """Add texts."""
         centred = np.stack([rows[0] for rows in new]).astype(np.float32) - self.centre
         texts = unit(centred)
         along = products(texts, self.themes)
@@ -152,7 +152,7 @@ class _Matrices:
 
 @dataclass(slots=True)
 class VectorSpaceBuilder:
-    """The matrices of an index, made on demand."""
+    """Builds the matrices of an index on demand."""
 
     encode: Encode
     vectors: list[Rows] = field(default_factory=list["Rows"])
@@ -168,7 +168,7 @@ class VectorSpaceBuilder:
     def extend(
         self, texts: Sequence[PreparedCandidate], sessions: Sequence[int], vectors: Sequence[Rows] | None
     ) -> None:
-        """Take in texts; their rows are made on demand."""
+        """Add texts; their rows are computed on demand."""
         self._space = None
         self.vectors.extend(vectors_of(self.encode)(texts) if vectors is None else vectors)
         self.sessions.extend(sessions)

@@ -1,7 +1,7 @@
-"""Nearness of meaning: centred vectors, pieces of long texts, smoothing along a session.
+"""Semantic similarity: centred vectors, pieces of long texts, smoothing along a session.
 
-Owns the arithmetic on vectors and on series of scores. What all texts of a conversation have in common (its mean vector) is taken
-away first: what is left tells them apart.
+Owns the arithmetic on vectors and on series of scores. The common component of all texts of a conversation (its mean vector) is
+subtracted first: the rest tells them apart.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _BLOCK = 96
 _SMALL = 180_000  # multiplications that one thread does
 _ROUNDS = 24
-_LITTLE = 1e-9  # so that rows that are all the same still give directions
+_LITTLE = 1e-9  # so that equal rows still give directions
 Encode: TypeAlias = "Callable[[Sequence[str]], NDArray[float32]]"
 
 
 def unit(rows: NDArray[float32]) -> NDArray[float32]:
-    """Return rows of length 1; a row of zeros stays one."""
+    """Scale rows to length 1; a row of zeros stays zero."""
     return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-6)
 
 
@@ -57,23 +57,23 @@ def products(rows: NDArray[float32], others: NDArray[float32]) -> NDArray[float3
 
 
 def along(rows: NDArray[float32], direction: NDArray[float32]) -> NDArray[float64]:
-    """Return how far each row goes in one direction."""
+    """Return the component of each row along one direction."""
     return products(rows, direction[None, :])[:, 0].astype(float)
 
 
 def standard(values: NDArray[float64]) -> NDArray[float64]:
-    """Return how far above or below the usual, in standard deviations."""
+    """Return deviations from the mean, in standard deviations."""
     return (values - values.mean()) / (values.std() + 1e-6)
 
 
 def share(values: NDArray[float64]) -> NDArray[float64]:
-    """Return values as shares of the highest."""
+    """Return values as shares of the maximum."""
     top = float(values.max(initial=0.0))
     return values / top if top > 0 else values
 
 
 def ranks(values: NDArray[float64], among: NDArray[float64] | None = None) -> NDArray[float64]:
-    """Return the logarithm of each place in the order, best first; equal values share a place. `among`: those of all texts."""
+    """Return the logarithm of each rank, best first; equal values share a rank. `among`: the values of all texts."""
     order = np.sort(values if among is None else among)
     return np.log1p(len(order) - np.searchsorted(order, values, side="right"))
 
@@ -81,7 +81,7 @@ def ranks(values: NDArray[float64], among: NDArray[float64] | None = None) -> ND
 def beside(
     values: NDArray[float64], sessions: NDArray[np.intp], steps: int, rows: NDArray[np.intp] | None = None
 ) -> NDArray[float64]:
-    """Return for each text (or those of `rows`) the value of the one so many steps before it (after it, where negative) in its session, else 0."""
+    """Return for each text (or those of `rows`) the value of the text so many steps before it (after it, if negative) in its session, else 0."""
     here = np.arange(len(values)) if rows is None else rows
     there = here - steps
     known = (there >= 0) & (there < len(values))
@@ -92,7 +92,7 @@ def beside(
 def smooth_rows(
     rows: NDArray[float64], starts: NDArray[np.intp], ends: NDArray[np.intp], reach: int
 ) -> NDArray[float64]:
-    """Smooth each value with those around it in its session, near ones counting most; row by row.
+    """Smooth each value with its neighbours in the session, near ones counting most; row by row.
 
     The mean over so many texts on either side, twice. `starts` and `ends` are those of each text's session.
     """

@@ -1,1 +1,1 @@
-"""Entries of lorebooks: which of them a conversation wakes."""
+"""Lorebook entries: which of them a conversation activates."""

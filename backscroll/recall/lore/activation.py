@@ -1,7 +1,7 @@
-"""Which entries of lorebooks a conversation wakes, and what woke each: the rules of role-play programs, without their dice.
+"""Activation of lorebook entries by a conversation, with the reasons: the rules of role-play programs, without randomness.
 
 Constant entries, primary and secondary keys, depth of scanning, recursion, groups and chance. Chance is decided by the entry and
-the message that woke it, so the same log gives the same prompt. Not here: budgets and places (`engine/knowledge/lore`). Pure.
+the message that activated it, so the same log gives the same prompt. Not here: budgets and places (`engine/knowledge/lore`). Pure.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from backscroll.formats.lorebooks.rule import WakeRule
 from backscroll.recall.lore.keys import ScannedText, matches, needle
 from backscroll.vocab.ids import Ref
 
-_ROUNDS = 12  # of entries that wake entries
+_ROUNDS = 12  # rounds of entries that activate entries
 CONSTANT, STICKY = "constant", "sticky"
-_ELSEWHERE = ("outlet", "card")  # put where a macro says, or in front of the conversation already
+_ELSEWHERE = ("outlet", "card")  # already placed by a macro, or in front of the conversation
 
 
 @dataclass(frozen=True, slots=True)
 class LoreLine:
-    """An entry as it may be placed: its words with the names in it."""
+    """An entry that may be placed: its text with the names filled in."""
 
     id: str  # of what it says
     book: str
@@ -29,12 +29,12 @@ class LoreLine:
     text: str
     rule: WakeRule
     enabled: bool = True
-    #: What must occur in a text for a primary key to occur there: most entries are passed over by this alone.
+    #: What must occur in a text for a primary key to match: a quick check that rules out most entries.
     needles: tuple[str, ...] = field(init=False, default=())
     patterned: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        """Get ready to be looked for many times."""
+        """Precompute for repeated searches."""
         found = [needle(key, patterns=self.rule.patterns) for key in self.rule.keys]
         object.__setattr__(self, "needles", tuple(each for each in found if each))
         object.__setattr__(self, "patterned", None in found)
@@ -42,32 +42,32 @@ class LoreLine:
 
 @dataclass(frozen=True, slots=True)
 class LoreMessage:
-    """A message that is looked through."""
+    """A message that is scanned."""
 
     revision: Ref
-    mark: str  # what chance is decided by
+    mark: str  # the seed of chance
     scanned: ScannedText
 
 
 @dataclass(frozen=True, slots=True)
 class AwakeEntry:
-    """An entry that is awake, and why."""
+    """An active entry, and why."""
 
     line: LoreLine
-    key: str = ""  # the key that was found
-    message: Ref | None = None  # the revision in which it was found
-    through: str = ""  # the entry in whose words it was found
+    key: str = ""  # the key that matched
+    message: Ref | None = None  # the revision in which it matched
+    through: str = ""  # the entry whose text contains it
     why: str = ""  # constant, sticky
 
     @property
     def id(self) -> str:
-        """Of what it says."""
+        """The id of its text."""
         return self.line.id
 
 
 @dataclass(slots=True)
 class LoreActivation:
-    """What one look found: who is awake, in the order in which they woke, and who could have been."""
+    """The result of one scan: active entries, in order of activation, and those that could have been."""
 
     awake: list[AwakeEntry] = field(default_factory=list[AwakeEntry])
     kept_out: dict[str, str] = field(default_factory=dict[str, str])  # id → chance, group
@@ -91,16 +91,16 @@ def wake(
     standing: Callable[[str], bool] = lambda _: False,
     sticky: bool = False,
 ) -> LoreActivation:
-    """Look through messages (the newest first). `count`: messages of the conversation. `standing`: entries that prompts show already.
+    """Scan messages (the newest first). `count`: messages of the conversation. `standing`: entries that prompts show already.
 
-    `sticky`: what was placed before is gone, so entries that stay awake for some messages are looked for further back.
+    `sticky`: earlier placements are gone, so entries that stay active for some messages are searched further back.
     """
     out = LoreActivation()
     live = [line for line in lines if _may(line, count, char)]
     levels = sorted({line.rule.delay_recursion for line in live if line.rule.delay_recursion})
     level, recursed, fresh = (levels.pop(0) if levels else 0), list[_LoreText](), list[_LoreText]()
     done: set[str] = set()
-    half: set[str] = set()  # their secondary keys did not agree; more words may change that
+    half: set[str] = set()  # their secondary keys did not match; more text may change that
     mark = messages[0].mark if messages else ""
     seen = "\n".join(message.scanned.small for message in messages)
     for number in range(_ROUNDS):
@@ -110,7 +110,7 @@ def wake(
             rule = line.rule
             again = number == 0 or line.id in half or rule.delay_recursion
             if line.id in done or (number and not again and not _may_stand(line, hay)):
-                continue  # what was not found before can only be found in new words
+                continue  # a key that did not match before can only match in new text
             if not rule.constant and number == 0 and not _may_stand(line, hay):
                 continue
             if woken := _wake_entry(line, messages, recursed, number, level, depth, half, sticky=sticky):
@@ -130,7 +130,7 @@ def wake(
 
 
 def _may_stand(line: LoreLine, hay: str) -> bool:
-    """Return False if no key of an entry can occur in a text."""
+    """Return False if no key of an entry can match a text."""
     return line.patterned or any(each in hay for each in line.needles)
 
 
@@ -161,7 +161,7 @@ def _wake_entry(
     *,
     sticky: bool,
 ) -> AwakeEntry | None:
-    """Return why an entry is awake in a round; None if it is not."""
+    """Return why an entry becomes active in a round; None if it does not."""
     rule = line.rule
     if rule.delay_recursion and (number == 0 or rule.delay_recursion > level):
         return None
@@ -180,7 +180,7 @@ def _wake_entry(
 
 
 def _match_keys(line: LoreLine, texts: Sequence[_LoreText], half: set[str]) -> AwakeEntry | None:
-    """Return the entry with the first of its keys that occurs in the texts, where its secondary keys agree."""
+    """Return the entry with the first of its keys that matches the texts, if its secondary keys agree."""
     rule = line.rule
     for text in texts:
         key = _first(line, rule.keys, [text])
@@ -202,7 +202,7 @@ def _first(line: LoreLine, keys: Iterable[str], texts: Sequence[_LoreText]) -> s
 
 
 def _agree(line: LoreLine, texts: Sequence[_LoreText]) -> bool:
-    """Return True if the secondary keys are there, or are not, as the rule wants it."""
+    """Return True if the secondary keys are present, or absent, as the rule requires."""
     rule = line.rule
     if not rule.secondary:
         return True
@@ -215,7 +215,7 @@ def _agree(line: LoreLine, texts: Sequence[_LoreText]) -> bool:
 
 
 def roll(*seed: str) -> float:
-    """Return a number from 0 to 100 that follows from the seed."""
+    """Return a number from 0 to 100 derived from the seed."""
     digest = hashlib.sha256("\0".join(seed).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8]) / 2**64 * 100
 
@@ -227,7 +227,7 @@ def _with_luck(
     mark: str,
     messages: Sequence[LoreMessage],
 ) -> list[AwakeEntry]:
-    """Drop the entries whose chance was against them: such an entry is not looked at again."""
+    """Drop the entries that fail their chance; such an entry is not considered again."""
     marks = {m.revision: m.mark for m in messages}
     kept: list[AwakeEntry] = []
     for woken in found:
@@ -247,7 +247,7 @@ def _of_groups(
     mark: str,
     standing: Callable[[str], bool],
 ) -> list[AwakeEntry]:
-    """Keep one entry of each group: the one that is active already, the one that has precedence, or one by weight."""
+    """Keep one entry of each group: the one already active, the one with precedence, or one by weight."""
     kept = list(found)
     names = dict.fromkeys(g for woken in found for g in _groups(woken))
     for group in names:

@@ -1,6 +1,6 @@
-"""Whether a key of a lorebook occurs in a text: whole words where a script has words, letters as they are where it has none.
+"""Matching of lorebook keys: whole words in scripts with spaces, any place in scripts without.
 
-A key of Chinese, Japanese or Thai has no word boundaries, so it counts wherever it stands; a name in Latin letters counts as a
+A key in Chinese, Japanese or Thai has no word boundaries, so it matches anywhere; a name in Latin letters counts as a
 word also between Chinese characters. Unless the book asks for exact words, the plural and the possessive of a key count too.
 Pure.
 """
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from backscroll.recall.lore.patterns import key_pattern, parse_slash_pattern
 
-#: Characters of one message that are looked through, and as many as a pattern sees.
+#: Characters of one message that are scanned, and as many as a pattern sees.
 SCANNED, SCANNED_BY_PATTERN = 20_000, 2_000
 _ENDINGS = ("'s", "’s", "es", "s")
 #: Scripts that are written without spaces between words.
@@ -22,14 +22,14 @@ _UNSPACED = tuple("CJK HIRAGANA KATAKANA HANGUL THAI LAO KHMER MYANMAR TIBETAN I
 
 @dataclass(frozen=True, slots=True)
 class ScannedText:
-    """A text that keys are looked for in, as it is and in small letters."""
+    """A text to be scanned for keys, as written and in lower case."""
 
     text: str
     small: str
 
     @classmethod
     def of(cls, text: str) -> ScannedText:
-        """Return the text, as far as it is looked through: its end."""
+        """Return the scanned part of a text: its end."""
         text = text[-SCANNED:]
         return cls(text, text.casefold())
 
@@ -47,7 +47,7 @@ def _in_word(sign: str) -> bool:
 def matches(
     key: str, scanned: ScannedText, *, case: bool = False, whole: bool | None = None, patterns: bool = False
 ) -> bool:
-    """Return True if the key occurs in the text. `whole`: exact whole words (True), any place (False), words and their plurals
+    """Return True if the key matches the text. `whole`: exact whole words (True), any place (False), words and their plurals
     (None).
     """
     key = key.strip()
@@ -69,7 +69,7 @@ def matches(
 
 
 def needle(key: str, *, patterns: bool) -> str | None:
-    """Return letters that occur in every text (in small letters) in which the key stands; None for a pattern."""
+    """Return letters that occur in every text (in lower case) that the key matches; None for a pattern."""
     key = key.strip()
     if parse_slash_pattern(key) or patterns:
         return None
@@ -78,7 +78,7 @@ def needle(key: str, *, patterns: bool) -> str | None:
 
 
 def _stands(wanted: str, text: str, *, inflected: bool) -> bool:
-    """Return True if the words occur in a text with nothing of a word before and behind them."""
+    """Return True if the words occur in a text with word boundaries on both sides."""
     at = text.find(wanted)
     opens, closes = _in_word(wanted[0]), _in_word(wanted[-1])
     while at >= 0:
@@ -99,6 +99,6 @@ def _ends(text: str, at: int) -> bool:
 
 
 def why_unusable(key: str, *, patterns: bool) -> str:
-    """Return what is wrong with a key that is a pattern; empty if nothing is."""
+    """Return why a pattern key is invalid; empty if it is valid."""
     written = parse_slash_pattern(key) or ((key, "") if patterns else None)
     return "" if written is None else key_pattern(*written).wrong

@@ -1,8 +1,8 @@
 """Keys of lorebooks that are patterns (`/drag(on|ons)/i`), as JavaScript writes them, made safe to run.
 
-A book comes from a stranger, and a pattern can take longer than the age of the world. So the ways in which a pattern can branch
-are counted before it runs: repetitions inside repetitions are refused, the others are bounded so that all of them together stay
-below a limit. What cannot be read says why. Pure.
+A book comes from a stranger, and a pattern can take practically forever. So the ways in which a pattern can branch
+are counted before it runs: nested repetitions are refused, the others are bounded so that all of them together stay
+below a limit. An invalid pattern comes with the reason. Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import lru_cache
 
 _SLASHED = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 _LONGEST = 2000  # characters of a pattern
-_WAYS = 4_000  # in which all parts of a pattern may branch, multiplied
-_LEAST = 8  # repetitions that a pattern must be allowed, to mean what it says
+_WAYS = 4_000  # branches of all parts of a pattern, multiplied
+_LEAST = 8  # repetitions that a pattern must be allowed to keep its meaning
 _REPEAT = re.compile(r"\{(\d{1,6})(?:(,)(\d{0,6}))?\}")
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 _OPEN = re.compile(r"\((?:\?(?:[:=!]|<[=!]|P?<\w+>))?")
@@ -24,7 +24,7 @@ _UNKNOWN = re.compile(r"\\[pP]\{|\\k<")
 
 @dataclass(frozen=True, slots=True)
 class KeyPattern:
-    """A pattern that may be run, or why it may not."""
+    """A pattern that is safe to run, or the reason why it is not."""
 
     pattern: re.Pattern[str] | None
     wrong: str = ""
@@ -38,7 +38,7 @@ def parse_slash_pattern(key: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=4096)
 def key_pattern(body: str, flags: str) -> KeyPattern:
-    """Return the pattern made ready."""
+    """Return the compiled, bounded pattern."""
     if len(body) > _LONGEST:
         return KeyPattern(None, "the pattern is too long")
     if _UNKNOWN.search(body):
@@ -57,14 +57,14 @@ def key_pattern(body: str, flags: str) -> KeyPattern:
 
 @dataclass(slots=True)
 class _PatternGroup:
-    """What stands between two brackets, so far."""
+    """The state of an open group."""
 
     choices: int = 1
-    repeats: bool = False  # something in it may come more than once, or be left out
+    repeats: bool = False  # something in it is repeated or optional
 
 
 def _bound_repeats(body: str) -> str | None:
-    """Return the pattern with every open repetition bounded; None if that does not help."""
+    """Return the pattern with every open repetition bounded; None if that is not enough."""
     pieces = _pieces(body)
     if pieces is None:
         return None
@@ -83,7 +83,7 @@ def _bound_repeats(body: str) -> str | None:
             groups[-1].choices += 1
         elif kind in ("repeat", "group repeat"):
             if kind == "group repeat" and (last.repeats or last.choices > 1) and text != "?":
-                return None  # in more ways than can be counted
+                return None  # too many ways to count
             groups[-1].repeats = True
             most = _most(text)
             ways, opened = (ways, opened + 1) if most is None else (ways * max(1, most), opened)
@@ -98,7 +98,7 @@ def _bound_repeats(body: str) -> str | None:
 
 
 def _most(repeat: str) -> int | None:
-    """Count the ways in which a repetition can be read; None: without end."""
+    """Return the maximum count of a repetition; None: unbounded."""
     if repeat[0] == "?":
         return 2
     if repeat[0] in "*+":
@@ -120,7 +120,7 @@ def _limit_repeat(repeat: str, limit: int) -> str:
 
 
 def _pieces(body: str) -> list[tuple[str, str]] | None:
-    """Return the pattern in pieces: brackets, alternatives, repetitions, everything else; None if it breaks off."""
+    """Return the pattern in pieces: brackets, alternatives, repetitions, everything else; None if it is truncated."""
     out: list[tuple[str, str]] = []
     at, before = 0, ""
     while at < len(body):

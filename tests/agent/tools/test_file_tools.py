@@ -26,7 +26,7 @@ def at(tmp_path: Path) -> Iterator[Bench]:
 # -- read_file ---------------------------------------------------------------------------------------------------
 
 
-def test_lines_come_with_their_numbers(at: Bench) -> None:
+def test_read_file_numbers_lines(at: Bench) -> None:
     done = at.call("read_file", path="a.py")
     assert done.text.startswith("a.py, lines 1–5 of 5\n1 | def f():\n2 |     return 1")
     assert done.line == "a.py: 5 lines"
@@ -36,7 +36,7 @@ def test_lines_come_with_their_numbers(at: Bench) -> None:
     assert "港口" in at.call("read_file", path="文档/说明.md").text
 
 
-def test_a_long_file_comes_in_parts(at: Bench) -> None:
+def test_read_file_pages_long_files(at: Bench) -> None:
     (at.root / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
     first = at.call("read_file", path="long.txt")
     assert "lines 1–2000 of 5000" in first.text
@@ -45,7 +45,7 @@ def test_a_long_file_comes_in_parts(at: Bench) -> None:
     assert last.text.endswith("4999 | line 4999\n5000 | line 5000")
 
 
-def test_a_very_wide_line_is_cut(at: Bench) -> None:
+def test_read_file_cuts_very_long_lines(at: Bench) -> None:
     (at.root / "min.js").write_text("x" * 50_000 + "\nend\n")
     text = at.call("read_file", path="min.js").text
     assert len(text) < 3000
@@ -53,7 +53,7 @@ def test_a_very_wide_line_is_cut(at: Bench) -> None:
     assert "2 | end" in text
 
 
-def test_a_picture_is_looked_at(at: Bench) -> None:
+def test_read_file_returns_images_as_media(at: Bench) -> None:
     (at.root / "p.png").write_bytes(PNG)
     done = at.call("read_file", path="p.png")
     assert done.media[0].media_type == "image/png"
@@ -63,7 +63,7 @@ def test_a_picture_is_looked_at(at: Bench) -> None:
 @pytest.mark.parametrize(
     "path", ["missing.py", "../outside", "/etc/passwd", ".git/config", ".env", "文档", "a\x00b"]
 )
-def test_what_cannot_be_read_is_refused_with_the_reason(at: Bench, path: str) -> None:
+def test_read_file_refuses_unreadable_and_secret_files(at: Bench, path: str) -> None:
     (at.root / ".git").mkdir()
     (at.root / ".git" / "config").write_text("[core]")
     (at.root / ".env").write_text("KEY=hunter2")
@@ -73,7 +73,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(at: Bench, path: str) ->
     assert "hunter2" not in done.text
 
 
-def test_a_link_that_leads_out_is_refused(at: Bench, tmp_path: Path) -> None:
+def test_symlink_out_of_the_workspace_is_refused(at: Bench, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("hunter2")
     (at.root / "link").symlink_to(tmp_path / "secret")
     (at.root / "folder").symlink_to(tmp_path)
@@ -85,7 +85,7 @@ def test_a_link_that_leads_out_is_refused(at: Bench, tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_text() == "hunter2"
 
 
-def test_our_own_store_is_out_of_reach(at: Bench, tmp_path: Path) -> None:
+def test_store_file_cannot_be_read_or_written(at: Bench, tmp_path: Path) -> None:
     """Even where the folder to work in holds it."""
     at.root = tmp_path
     for tool, more in (("read_file", {}), ("write_file", {"content": "x"})):
@@ -95,7 +95,7 @@ def test_our_own_store_is_out_of_reach(at: Bench, tmp_path: Path) -> None:
 # -- write, edit, patch ------------------------------------------------------------------------------------------
 
 
-def test_a_write_is_shown_before_it_is_done(at: Bench) -> None:
+def test_write_file_is_previewed_then_done(at: Bench) -> None:
     seen = at.preview("write_file", path="new/b.py", content="y = 2\n")
     assert seen.line == "write: new/b.py (+1 −0)"
     assert "+y = 2" in seen.diff
@@ -107,7 +107,7 @@ def test_a_write_is_shown_before_it_is_done(at: Bench) -> None:
     assert done.line == "added new/b.py (+1 −0)"
 
 
-def test_an_edit_is_shown_and_done(at: Bench) -> None:
+def test_edit_file_is_previewed_then_done(at: Bench) -> None:
     edits = [{"old": "return 1", "new": "return 2"}, {"old": "x = f()", "new": "print(f())"}]
     seen = at.preview("edit_file", path="a.py", edits=edits)
     assert seen.line == "edit: a.py (+2 −2)"
@@ -116,7 +116,7 @@ def test_an_edit_is_shown_and_done(at: Bench) -> None:
     assert (at.root / "a.py").read_text() == "def f():\n    return 2\n\n\nprint(f())\n"
 
 
-def test_edits_are_all_made_or_none(at: Bench) -> None:
+def test_edit_file_applies_all_edits_or_none(at: Bench) -> None:
     before = (at.root / "a.py").read_text()
     done = at.call(
         "edit_file",
@@ -128,11 +128,11 @@ def test_edits_are_all_made_or_none(at: Bench) -> None:
     assert (at.root / "a.py").read_text() == before
 
 
-def test_an_edit_that_breaks_the_syntax_is_refused(at: Bench) -> None:
+def test_edit_file_refuses_a_syntax_error(at: Bench) -> None:
     assert at.call("edit_file", path="a.py", edits=[{"old": "def f():", "new": "def f(:"}]).is_error
 
 
-def test_edits_may_come_as_blocks_or_as_one_object(at: Bench) -> None:
+def test_edit_file_accepts_blocks_or_one_object(at: Bench) -> None:
     block = "<<<<<<< SEARCH\n    return 1\n=======\n    return 3\n>>>>>>> REPLACE\n"
     assert not at.call("edit_file", path="a.py", text=block).is_error
     assert "return 3" in (at.root / "a.py").read_text()
@@ -142,7 +142,7 @@ def test_edits_may_come_as_blocks_or_as_one_object(at: Bench) -> None:
     assert at.call("edit_file", path="a.py", text="nothing").is_error
 
 
-def test_a_patch_of_several_files(at: Bench) -> None:
+def test_apply_patch_changes_several_files(at: Bench) -> None:
     patch = (
         "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 5\n"
         "--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+new\n"
@@ -153,19 +153,19 @@ def test_a_patch_of_several_files(at: Bench) -> None:
     assert (at.root / "c.txt").read_text() == "new\n"
 
 
-def test_a_patch_that_deletes_warns(at: Bench) -> None:
+def test_apply_patch_warns_about_deletions(at: Bench) -> None:
     patch = "diff --git a/a.py b/a.py\ndeleted file mode 100644\n--- a/a.py\n+++ /dev/null\n@@ -1,5 +0,0 @@\n-def f():\n-    return 1\n-\n-\n-x = f()\n"
     assert at.preview("apply_patch", text=patch).warnings == ("deletes a.py",)
 
 
-def test_what_cannot_be_previewed_needs_no_approval(at: Bench) -> None:
+def test_call_that_fails_its_preview_needs_no_approval(at: Bench) -> None:
     call = ToolCall("c", "edit_file", {"path": "a.py", "edits": [{"old": "nowhere", "new": ""}]})
     looked = prepare(at.toolbox, call, at.context())
     assert looked.failure is not None
     assert looked.failure.text.startswith("[edit_file] ")
 
 
-def test_only_what_was_shown_is_done(at: Bench) -> None:
+def test_write_is_refused_if_the_file_changed_after_the_preview(at: Bench) -> None:
     """A file that changed between the question and the answer is not overwritten."""
     call = ToolCall("c", "write_file", {"path": "a.py", "content": "x = 1\n"})
     looked = prepare(at.toolbox, call, at.context())
@@ -175,7 +175,7 @@ def test_only_what_was_shown_is_done(at: Bench) -> None:
     assert (at.root / "a.py").read_text() == "precious = True\n"
 
 
-def test_two_edits_of_one_file_in_one_reply_are_both_made(at: Bench) -> None:
+def test_two_edits_of_one_file_in_one_reply_both_apply(at: Bench) -> None:
     """The first moves the lines of the second; what goes and what comes is the same."""
     calls = [
         ToolCall(
@@ -193,7 +193,7 @@ def test_two_edits_of_one_file_in_one_reply_are_both_made(at: Bench) -> None:
 # -- list and search ---------------------------------------------------------------------------------------------
 
 
-def test_files_are_listed(at: Bench) -> None:
+def test_list_files(at: Bench) -> None:
     done = at.call("list_files")
     assert "a.py" in done.text
     assert "文档/说明.md" in done.text
@@ -202,7 +202,7 @@ def test_files_are_listed(at: Bench) -> None:
     assert at.call("list_files", path="nowhere").is_error
 
 
-def test_text_is_found(at: Bench) -> None:
+def test_search_files(at: Bench) -> None:
     assert "a.py:2" in at.call("search_files", pattern=r"return \d").text
     assert "文档/说明.md:2" in at.call("search_files", pattern="港口", literal=True).text
     assert at.call("search_files", pattern="港口", glob="*.py").text.startswith("nothing found")
@@ -210,7 +210,7 @@ def test_text_is_found(at: Bench) -> None:
     assert at.preview("search_files", pattern="x").line == "search: x in ."
 
 
-def test_a_search_passes_over_what_may_hold_secrets(at: Bench) -> None:
+def test_search_files_skips_possible_secrets(at: Bench) -> None:
     """Settings of editors and agents too; it says so, and whoever names the file gets it (the person is asked first)."""
     for path in (".env", ".cursor/mcp.json", ".vscode/settings.json", "AGENTS.md", "src/ok.txt"):
         (at.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -224,7 +224,7 @@ def test_a_search_passes_over_what_may_hold_secrets(at: Bench) -> None:
     assert "needle" in at.call("search_files", pattern="needle", path=".cursor/mcp.json").text
 
 
-def test_file_names_that_look_like_commands_are_names(at: Bench) -> None:
+def test_file_names_that_look_like_commands_are_not_run(at: Bench) -> None:
     """Names go to the system as they are: no tool ever writes one into a command line."""
     for name in ("$(touch evil)", "a; touch evil", "`touch evil`", "-rf", "x' || touch evil '", "a&b|c"):
         assert not at.call("write_file", path=name, content="safe\n").is_error

@@ -34,7 +34,7 @@ def test_recall_quotes_with_handles(at: Bench) -> None:
     assert at.call("recall", query="harbour", scope="galaxy").is_error
 
 
-def test_a_handle_is_opened_in_parts(at: Bench) -> None:
+def test_expand_opens_a_handle_in_parts(at: Bench) -> None:
     result = at.thread.message(2)
     handle = handle_of(result.id)
     first = at.call("expand", handle=handle)
@@ -51,14 +51,14 @@ def test_a_handle_is_opened_in_parts(at: Bench) -> None:
     )
 
 
-def test_earlier_calls_are_found(at: Bench) -> None:
+def test_tool_history_finds_earlier_calls(at: Bench) -> None:
     done = at.call("tool_history", target="tides.csv")
     assert "read_file tides.csv" in done.text
     assert "[bs:" in done.text
     assert at.call("tool_history", tool="run_command").line == "nothing found"
 
 
-def test_what_is_remembered_is_kept(at: Bench) -> None:
+def test_remember_stores_a_memory(at: Bench) -> None:
     assert at.preview("remember", text="Deploy on Fridays never.", kind="preference").line.startswith(
         "remember (preference)"
     )
@@ -68,7 +68,7 @@ def test_what_is_remembered_is_kept(at: Bench) -> None:
     assert at.call("remember", text=" ").is_error
 
 
-def test_somebody_is_looked_up_in_the_graph(at: Bench) -> None:
+def test_graph_lookup_finds_a_node(at: Bench) -> None:
     at.thread.graph.add("Ellie", "person", occupation="pilot")
     at.thread.graph.add("Oslo", "place")
     at.thread.graph.set("Ellie", "lives_in", other="Oslo")
@@ -102,7 +102,7 @@ def test_open_todos_stay_in_every_prompt(at: Bench) -> None:
     assert "缩短防波堤" in words
 
 
-def test_a_todo_without_its_state_is_refused(at: Bench) -> None:
+def test_todo_without_status_is_refused(at: Bench) -> None:
     """A list that the engine cannot read would not be kept."""
     assert "'todos[0].status' is missing" in at.call("update_todos", todos=[{"text": "x"}]).text
 
@@ -110,7 +110,7 @@ def test_a_todo_without_its_state_is_refused(at: Bench) -> None:
 # -- cropping ----------------------------------------------------------------------------------------------------
 
 
-def test_a_crop_shows_what_goes_and_how_relevant_it_is(at: Bench) -> None:
+def test_crop_preview_shows_messages_and_relevance(at: Bench) -> None:
     at.thread.append("user", "Tell me about the harbour and Ellie in Oslo.")
     before = len(list(at.thread.messages()))
     seen = at.preview(
@@ -129,7 +129,7 @@ def test_a_crop_shows_what_goes_and_how_relevant_it_is(at: Bench) -> None:
     assert "high water" in words  # nothing was done yet
 
 
-def test_a_crop_is_done_and_can_be_taken_back(at: Bench) -> None:
+def test_crop_can_be_undone(at: Bench) -> None:
     at.thread.append("user", "Now something else.")
     done = at.call(
         "smart_context_cropper",
@@ -146,14 +146,14 @@ def test_a_crop_is_done_and_can_be_taken_back(at: Bench) -> None:
     assert "high water" in json.dumps(at.thread.prompt(60_000, dry_run=True, recall=False).messages)
 
 
-def test_a_crop_without_words_gets_some_by_rules(at: Bench) -> None:
+def test_crop_without_a_summary_gets_a_generated_one(at: Bench) -> None:
     at.thread.append("user", "Now something else.")
     seen = at.preview("smart_context_cropper", crop_direction="top", crop_amount=3)
     assert seen.text.split("Replacement:\n")[1].strip()
     assert not at.call("smart_context_cropper", crop_direction="top", crop_amount=3).is_error
 
 
-def test_a_crop_of_nothing_is_refused(at: Bench) -> None:
+def test_invalid_crop_is_refused(at: Bench) -> None:
     for amount in (0, -1):
         done = at.call(
             "smart_context_cropper", crop_direction="top", crop_amount=amount, deleted_messages_summary="x"

@@ -36,7 +36,7 @@ def valid(at: Bench) -> str:
     return words
 
 
-def test_an_accepted_result_completes_the_task(at: Bench) -> None:
+def test_accepted_result_completes_the_task(at: Bench) -> None:
     at.person.verdict = Judgement(True, "thanks")
     done = at.recorded("attempt_completion", result="The hour is right now.", command="cat tides.csv")
     assert done.ends == "completed"
@@ -50,7 +50,7 @@ def test_an_accepted_result_completes_the_task(at: Bench) -> None:
     valid(at)
 
 
-def test_a_result_sent_back_goes_on_with_the_feedback(at: Bench, tmp_path: Path) -> None:
+def test_rejected_result_continues_with_the_feedback(at: Bench, tmp_path: Path) -> None:
     (tmp_path / "shot.png").write_bytes(PNG)
     at.person.verdict = Judgement(
         False, "The minutes are wrong too.", (str(tmp_path / "shot.png"), str(tmp_path / "none.png"))
@@ -73,14 +73,14 @@ def test_a_result_sent_back_goes_on_with_the_feedback(at: Bench, tmp_path: Path)
     valid(at)
 
 
-def test_a_result_refused_without_a_word_ends_the_run(at: Bench) -> None:
+def test_rejected_result_without_feedback_ends_the_run(at: Bench) -> None:
     at.person.verdict = Judgement(False)
     done = at.recorded("attempt_completion", result="Done.")
     assert done.ends == "incomplete"
     assert at.thread.tasks.list()[0].state is TaskState.INCOMPLETE
 
 
-def test_nobody_there_leaves_the_attempt_open(at: Bench) -> None:
+def test_attempt_stays_open_without_a_person(at: Bench) -> None:
     done = at.recorded("attempt_completion", result="Done.")
     assert done.ends == "incomplete"
     [task] = at.thread.tasks.list()
@@ -90,14 +90,14 @@ def test_nobody_there_leaves_the_attempt_open(at: Bench) -> None:
     assert at.thread.tasks.list()[0].state is TaskState.COMPLETED
 
 
-def test_a_running_task_is_the_one_that_is_judged(at: Bench) -> None:
+def test_verdict_applies_to_the_running_task(at: Bench) -> None:
     at.thread.tasks.start("tides", keep=True)
     at.person.verdict = Judgement(True)
     at.recorded("attempt_completion", result="Done.")
     assert [t.title for t in at.thread.tasks.list()] == ["tides"]
 
 
-def test_an_interrupt_while_judging_leaves_the_attempt_open(at: Bench) -> None:
+def test_interrupt_during_review_leaves_the_attempt_open(at: Bench) -> None:
     class Leaves(type(at.person)):
         def judge(self, result: str, command: str = "") -> Judgement:
             raise KeyboardInterrupt
@@ -108,14 +108,14 @@ def test_an_interrupt_while_judging_leaves_the_attempt_open(at: Bench) -> None:
     assert [a.verdict for a in at.thread.tasks.list()[0].attempts] == [""]
 
 
-def test_an_empty_result_is_refused(at: Bench) -> None:
+def test_empty_result_is_refused(at: Bench) -> None:
     assert at.call("attempt_completion", result=" ").text.startswith(
         "[attempt_completion] the result is empty"
     )
     assert at.thread.tasks.list() == []
 
 
-def test_a_question_is_answered(at: Bench) -> None:
+def test_followup_question_is_answered(at: Bench) -> None:
     at.person.words = "夏令时"
     done = at.recorded("ask_followup_question", question="Which time zone?", options=["UTC", "CET"])
     assert at.person.asked == [("Which time zone?", ("UTC", "CET"))]
@@ -124,13 +124,13 @@ def test_a_question_is_answered(at: Bench) -> None:
     valid(at)
 
 
-def test_a_question_to_nobody_stays_open(at: Bench) -> None:
+def test_followup_question_stays_open_without_a_person(at: Bench) -> None:
     done = at.recorded("ask_followup_question", question="Which time zone?")
     assert done.ends == "asked"
     assert done.facts["result"] == "Which time zone?"
 
 
-def test_a_new_task_sums_up_what_came_before(at: Bench) -> None:
+def test_new_task_summarizes_earlier_messages(at: Bench) -> None:
     at.thread.append("assistant", "The table is a CSV file. " * 200)
     at.thread.append("user", "Now paint the lighthouse.")
     seen = at.preview("start_new_task", title="lighthouse", context="blue paint, two coats")

@@ -101,8 +101,8 @@ MESSAGES: list[AnyMessage] = [
 ]  # fmt: skip
 
 
-def test_messages_come_back_as_they_went_in(thread: Thread) -> None:
-    """Every kind of message, its blocks, ids, usage and status, is the same value after the log; pictures are kept as bytes, once."""
+def test_messages_round_trip(thread: Thread) -> None:
+    """Every kind, with its blocks, ids, usage and status, equals the original; pictures are stored as bytes, once."""
     history = BackscrollChatMessageHistory(thread)
     history.add_messages(MESSAGES)
     assert [m.model_dump() for m in history.messages] == [m.model_dump() for m in MESSAGES]
@@ -112,7 +112,7 @@ def test_messages_come_back_as_they_went_in(thread: Thread) -> None:
 
 
 def test_answers_in_a_history_are_on_the_ledger(thread: Thread) -> None:
-    """What an answer says that it took is counted, once; without a word of it nothing is; `ledger=False` counts nothing."""
+    """Reported usage is counted once, missing usage is not; `ledger=False` counts nothing."""
     history = BackscrollChatMessageHistory(thread)
     history.add_messages(MESSAGES)
     assert [(c.model, c.input, c.output, c.purpose) for c in calls(thread.engine)] == [("m", 3, 1, "answer")]
@@ -143,7 +143,7 @@ def test_any_message_is_the_same_after_both_ways(content: Any, kind: Any, more: 
     assert back.model_dump() == message.model_dump()
 
 
-def test_pieces_of_a_stream_are_added_whole_and_commands_are_refused(thread: Thread) -> None:
+def test_stream_chunks_are_stored_whole_and_commands_refused(thread: Thread) -> None:
     history = BackscrollChatMessageHistory(thread)
     history.add_message(AIMessageChunk(content="half ") + AIMessageChunk(content="whole"))
     assert [(m.type, m.text) for m in history.messages] == [("ai", "half whole")]
@@ -152,8 +152,8 @@ def test_pieces_of_a_stream_are_added_whole_and_commands_are_refused(thread: Thr
     assert len(history.messages) == 1
 
 
-def test_an_edited_message_is_written_anew(thread: Thread) -> None:
-    """What was edited here comes out with its new words, not with those it came with."""
+def test_edited_message_is_converted_anew(thread: Thread) -> None:
+    """It comes out with its new text."""
     history = BackscrollChatMessageHistory(thread)
     odd = [{"type": "text", "text": "old"}, {"type": "tool_use", "id": "x", "name": "y", "input": {}}]
     history.add_messages([HumanMessage(odd, id="h1"), HumanMessage([], id="h2")])
@@ -162,7 +162,7 @@ def test_an_edited_message_is_written_anew(thread: Thread) -> None:
     assert [(m.content, m.id) for m in history.messages] == [("new", "h1"), ("new", "h2")]
 
 
-def test_clearing_takes_nothing_away_for_good(thread: Thread) -> None:
+def test_clear_can_be_undone(thread: Thread) -> None:
     history = BackscrollChatMessageHistory(thread)
     history.add_messages(MESSAGES)
     history.clear()
@@ -171,7 +171,7 @@ def test_clearing_takes_nothing_away_for_good(thread: Thread) -> None:
     assert len(history.messages) == len(MESSAGES)
 
 
-def test_a_history_within_a_budget(thread: Thread) -> None:
+def test_history_fits_a_budget(thread: Thread) -> None:
     whole = BackscrollChatMessageHistory(thread)
     assert BackscrollChatMessageHistory(thread, budget=3_000).messages == []
     for n in range(20):
@@ -182,7 +182,7 @@ def test_a_history_within_a_budget(thread: Thread) -> None:
     assert len(whole.messages) == 40
 
 
-def test_the_example_remembers_without_a_checkpointer(tmp_path: Path) -> None:
+def test_example_remembers_without_a_checkpointer(tmp_path: Path) -> None:
     with ScriptedServer(example.SCRIPT) as server:
         assert example.main(server.url, tmp_path) == [
             "An oak stands there.",
@@ -191,8 +191,8 @@ def test_the_example_remembers_without_a_checkpointer(tmp_path: Path) -> None:
         ]
 
 
-def test_an_agent_with_a_checkpointer_is_recorded_once(thread: Thread) -> None:
-    """The agent sends its whole state each time: each message is in the thread once, the system prompt too, and each call on the ledger."""
+def test_agent_with_a_checkpointer_is_recorded_once(thread: Thread) -> None:
+    """It sends its whole state: each message, the system prompt and each call are recorded once."""
     lines = (LOOK, Line(text="an oak", times=1), Line(text="old", times=1))
     with ScriptedServer(Scenario(lines=lines)) as server:
         agent = agent_of(server, thread, budget=8_000, checkpointer=InMemorySaver())
@@ -206,8 +206,8 @@ def test_an_agent_with_a_checkpointer_is_recorded_once(thread: Thread) -> None:
     assert all(c.input > 0 and not c.estimated for c in spent)
 
 
-def test_the_same_words_again_are_said_again(thread: Thread) -> None:
-    """`go on` twice from an agent without state is two turns, not an answer made again."""
+def test_repeated_text_is_a_new_turn(thread: Thread) -> None:
+    """`go on` twice from an agent without state is two turns, not a regenerated answer."""
     with ScriptedServer(Scenario(lines=(Line(text="one", times=1), Line(text="two", times=1)))) as server:
         agent = agent_of(server, thread)
         agent.invoke(asked("go on"))
@@ -216,7 +216,7 @@ def test_the_same_words_again_are_said_again(thread: Thread) -> None:
 
 
 def test_every_call_fits_and_nothing_is_lost(thread: Thread) -> None:
-    """The service refuses what is larger than the budget; the agent's own list grows without end."""
+    """The service refuses more than the budget; the agent's own list grows without end."""
     scenario = Scenario(lines=(Line(text="noted"),), budget=6_000, tokens="gpt-4o")
     with ScriptedServer(scenario) as server:
         agent = agent_of(server, thread, budget=6_000, checkpointer=InMemorySaver())
@@ -230,8 +230,8 @@ def test_every_call_fits_and_nothing_is_lost(thread: Thread) -> None:
     assert len([r for r in roles(thread) if r == "user"]) == 25
 
 
-def test_a_reminder_behind_the_conversation_is_sent_and_not_recorded(thread: Thread) -> None:
-    """Other middleware may add a system message for one call; the model sees it, the thread does not keep it."""
+def test_trailing_system_message_is_sent_but_not_recorded(thread: Thread) -> None:
+    """Other middleware may add one for a call; the model sees it, the thread does not keep it."""
 
     class Reminding(AgentMiddleware[Any, Any, Any]):
         def wrap_model_call(self, request: Any, handler: Any) -> Any:
@@ -247,7 +247,7 @@ def test_a_reminder_behind_the_conversation_is_sent_and_not_recorded(thread: Thr
     assert [m.text for m in thread.messages()] == ["hello", "ok"]
 
 
-def test_asynchronous_agents(thread: Thread) -> None:
+def test_asynchronous_agents_are_recorded(thread: Thread) -> None:
     async def work(agent: Any) -> None:
         await agent.ainvoke(asked("what is there?"))
 
@@ -256,7 +256,7 @@ def test_asynchronous_agents(thread: Thread) -> None:
     assert roles(thread) == ["system", "user", "assistant", "tool", "assistant"]
 
 
-def test_a_call_that_fails_is_the_agents_own_error(thread: Thread) -> None:
+def test_failed_call_raises_the_agents_own_error(thread: Thread) -> None:
     scenario = Scenario(lines=(Line(fault=Fault(500, "broken"), times=1),))
     with ScriptedServer(scenario) as server, pytest.raises(InternalServerError, match="broken"):
         agent_of(server, thread).invoke(asked("go"))
@@ -264,7 +264,7 @@ def test_a_call_that_fails_is_the_agents_own_error(thread: Thread) -> None:
     assert roles(thread) == ["system", "user"]
 
 
-def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_does_not_break_the_agent(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
@@ -278,7 +278,7 @@ def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: p
     assert state["messages"][-1].text == "still here"
 
 
-def test_only_recording_sends_the_list_as_it_is(thread: Thread) -> None:
+def test_recording_alone_sends_the_list_unchanged(thread: Thread) -> None:
     thread.append("user", "something from long ago")
     thread.append("assistant", "indeed")
     with ScriptedServer(Scenario(lines=(Line(text="hi", times=1),))) as server:
@@ -287,7 +287,7 @@ def test_only_recording_sends_the_list_as_it_is(thread: Thread) -> None:
     assert [m.text for m in thread.messages()][-2:] == ["hello", "hi"]
 
 
-def test_thinking_keeps_its_proof_on_the_wire_of_its_vendor(thread: Thread) -> None:
+def test_signed_thinking_is_sent_back_on_its_own_wire(thread: Thread) -> None:
     """A prompt on Anthropic's wire gives the signed block back, right before the call that it led to; where the block answered another
     prompt than ours, it is left out."""
     from backscroll.engine.calls.capture import append_all

@@ -71,8 +71,8 @@ def told(thread: Thread) -> list[tuple[str, str]]:
 CALL = Line(calls=(ScriptedCall("look", {"at": "x"}),), times=1)
 
 
-def test_a_runner_keeps_its_conversation_in_a_thread(thread: Thread) -> None:
-    """Two runs, the second streamed: the second request holds the first turn with its call and result, and each message is once."""
+def test_runner_keeps_its_conversation_in_a_thread(thread: Thread) -> None:
+    """Two runs, the second streamed: its request has the first turn with call and result, each once."""
 
     async def work(agent: Agent[Any]) -> None:
         session = BackscrollSession(thread)
@@ -94,7 +94,7 @@ def test_a_runner_keeps_its_conversation_in_a_thread(thread: Thread) -> None:
 
 
 def test_calls_of_a_run_are_on_the_ledger(thread: Thread) -> None:
-    """With the session's hooks every call of the model, streamed or not, is paid for as the service reported it."""
+    """With the session's hooks, streamed or not, as the service reported them."""
 
     async def work(agent: Agent[Any]) -> None:
         session = BackscrollSession(thread)
@@ -115,8 +115,8 @@ def test_calls_of_a_run_are_on_the_ledger(thread: Thread) -> None:
     assert all(c.input > 0 and c.output > 0 and c.nano and not c.estimated for c in spent)
 
 
-def test_a_ledger_that_fails_does_not_break_a_run(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on, and the program is told once."""
+def test_failing_ledger_does_not_break_a_run(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run continues, and the program is warned once."""
 
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("disk full")
@@ -153,8 +153,8 @@ ITEMS: list[Any] = [
 ]  # fmt: skip
 
 
-def test_items_come_back_as_they_went_in(thread: Thread) -> None:
-    """Every kind of item, known or not, is the same JSON value afterwards; `limit` gives the latest ones."""
+def test_items_round_trip(thread: Thread) -> None:
+    """Every kind, known or not, is the same JSON value afterwards; `limit` gives the latest ones."""
 
     async def work() -> None:
         session = BackscrollSession(thread)
@@ -169,7 +169,7 @@ def test_items_come_back_as_they_went_in(thread: Thread) -> None:
     asyncio.run(work())
 
 
-def test_a_bad_item_is_refused_and_nothing_is_written(thread: Thread) -> None:
+def test_invalid_item_is_refused_and_nothing_is_written(thread: Thread) -> None:
     async def work() -> None:
         bad: Any = [ITEMS[0], "words"]
         with pytest.raises(InvalidInput, match="not an item"):
@@ -179,7 +179,7 @@ def test_a_bad_item_is_refused_and_nothing_is_written(thread: Thread) -> None:
     assert told(thread) == []
 
 
-def test_what_is_cleared_or_popped_can_be_given_back(thread: Thread) -> None:
+def test_clear_and_pop_can_be_undone(thread: Thread) -> None:
     async def work() -> None:
         session = BackscrollSession(thread)
         await session.add_items(ITEMS)
@@ -195,8 +195,8 @@ def test_what_is_cleared_or_popped_can_be_given_back(thread: Thread) -> None:
     asyncio.run(work())
 
 
-def test_one_item_of_a_message_with_several_is_popped_alone(thread: Thread) -> None:
-    """A message that was written elsewhere makes two items; popping one leaves the other."""
+def test_one_of_several_items_of_a_message_is_popped(thread: Thread) -> None:
+    """A message written elsewhere makes two items; popping one leaves the other."""
     thread.append("user", "go")
     thread.append("assistant", (backscroll.Text("I look."), backscroll.ToolCall("c9", "look", {"at": "x"})))
 
@@ -210,7 +210,7 @@ def test_one_item_of_a_message_with_several_is_popped_alone(thread: Thread) -> N
 
 
 def test_every_call_stays_within_the_budget(thread: Thread) -> None:
-    """Long turns, then a run with tools: the service refuses what is larger than the budget, the newest words are in it, and the record is whole."""
+    """Long turns, then tools: the newest message is in every request, and the log is complete."""
 
     async def work(agent: Agent[Any]) -> None:
         session = BackscrollSession(thread, budget=5_000)
@@ -230,8 +230,8 @@ def test_every_call_stays_within_the_budget(thread: Thread) -> None:
     assert [r for r, _ in told(thread)][-4:] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_a_filter_without_its_session_says_so(thread: Thread) -> None:
-    """`fit` knows only what its thread has: a run elsewhere is passed on as it is, with a warning."""
+def test_filter_without_its_session_warns(thread: Thread) -> None:
+    """`fit` knows only its own thread: a run elsewhere is passed on unchanged, with a warning."""
 
     async def work(agent: Agent[Any]) -> None:
         session = BackscrollSession(thread, budget=5_000)
@@ -243,7 +243,7 @@ def test_a_filter_without_its_session_says_so(thread: Thread) -> None:
     assert "hello" in running(work, "hi").asked[-1].everything
 
 
-def test_instructions_longer_than_the_budget_are_named(thread: Thread) -> None:
+def test_instructions_larger_than_the_budget_are_refused(thread: Thread) -> None:
     async def work(agent: Agent[Any]) -> None:
         session = BackscrollSession(thread, budget=100)
         config = RunConfig(call_model_input_filter=session.fit)
@@ -253,7 +253,7 @@ def test_instructions_longer_than_the_budget_are_named(thread: Thread) -> None:
     running(work, "hi", system="words " * 300)
 
 
-def test_the_example_runs(tmp_path: Path) -> None:
+def test_example_runs(tmp_path: Path) -> None:
     path = tree.ROOT / "examples" / "openai_agents_session.py"
     spec = importlib.util.spec_from_file_location("openai_agents_session", path)
     assert spec is not None

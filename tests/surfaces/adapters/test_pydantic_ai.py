@@ -128,15 +128,15 @@ MESSAGES: list[ModelMessage] = [
 ]
 
 
-def test_a_history_comes_back_as_it_went_in(thread: Thread) -> None:
-    """Every kind of part, its ids, proofs, usage and outcome, is the same value after the log; pictures are kept as bytes, once."""
+def test_history_round_trips(thread: Thread) -> None:
+    """Every kind of part, its ids, signatures, usage and outcome; pictures are stored as bytes, once."""
     store_history(thread, MESSAGES)
     assert dumped(load_history(thread)) == dumped(MESSAGES)
     kept = [m for m in thread.messages() if "picture" in str(m.parts) or "iVBO" in str(m.parts)]
     assert kept == []
 
 
-def test_storing_again_adds_only_what_is_new(thread: Thread) -> None:
+def test_storing_again_adds_only_new_messages(thread: Thread) -> None:
     store_history(thread, MESSAGES[:2])
     before = [m.id for m in thread.messages()]
     store_history(thread, MESSAGES[:3])
@@ -144,8 +144,8 @@ def test_storing_again_adds_only_what_is_new(thread: Thread) -> None:
     assert dumped(load_history(thread)) == dumped(MESSAGES[:3])
 
 
-def test_a_conversation_from_elsewhere_is_a_history(thread: Thread) -> None:
-    """Messages that were written here, by another framework or by hand, are requests and responses that the framework takes."""
+def test_thread_of_another_program_becomes_a_history(thread: Thread) -> None:
+    """Messages from another framework or written manually become valid requests and responses."""
     thread.append("user", "look at the pond")
     thread.append(
         "assistant", (backscroll.Text("I look."), backscroll.ToolCall("c1", "look", {"at": "pond"}))
@@ -158,7 +158,7 @@ def test_a_conversation_from_elsewhere_is_a_history(thread: Thread) -> None:
     assert (third.parts[0].tool_name, third.parts[0].content) == ("look", "an oak")
 
 
-def test_the_example_remembers_between_runs(tmp_path: Path) -> None:
+def test_example_remembers_between_runs(tmp_path: Path) -> None:
     with ScriptedServer(example.SCRIPT) as server:
         assert asyncio.run(example.main(server.url, tmp_path)) == [
             "An oak stands there.",
@@ -168,7 +168,7 @@ def test_the_example_remembers_between_runs(tmp_path: Path) -> None:
 
 
 def test_runs_with_a_history_are_recorded_once(thread: Thread) -> None:
-    """The program hands its own list on, and streams: each message once, the instructions too, each call on the ledger."""
+    """The program passes its own list, and streams: each message, the instructions and each call once."""
     lines = (LOOK, Line(text="an oak", times=1), Line(text="old", chunk=1, times=1))
 
     async def work(agent: Any) -> None:
@@ -189,7 +189,7 @@ def test_runs_with_a_history_are_recorded_once(thread: Thread) -> None:
 
 
 def test_every_call_fits_and_nothing_is_lost(thread: Thread) -> None:
-    """The service refuses what is larger than the budget; the program's own list grows without end."""
+    """The service refuses more than the budget; the program's own list grows without end."""
 
     async def work(agent: Any) -> None:
         history: Any = None
@@ -209,8 +209,8 @@ class Tree(BaseModel):
     age: int
 
 
-def test_what_the_framework_asks_again_reaches_the_model(thread: Thread) -> None:
-    """Structured output that does not fit is sent back with the reason, through our prompt as well."""
+def test_retry_requests_of_the_framework_reach_the_model(thread: Thread) -> None:
+    """Invalid structured output is sent back with the reason, also through our prompt."""
     lines = (
         Line(calls=(ScriptedCall("final_result", {"kind": "oak", "age": "old"}),), times=1),
         Line(calls=(ScriptedCall("final_result", {"kind": "oak", "age": 300}),), times=1),
@@ -225,7 +225,7 @@ def test_what_the_framework_asks_again_reaches_the_model(thread: Thread) -> None
     assert "integer" in server.asked[-1].everything
 
 
-def test_the_same_words_again_are_said_again(thread: Thread) -> None:
+def test_repeated_text_is_a_new_turn(thread: Thread) -> None:
     async def work(agent: Any) -> None:
         await agent.run("go on")
         await agent.run("go on")
@@ -236,7 +236,7 @@ def test_the_same_words_again_are_said_again(thread: Thread) -> None:
     assert [m.text for m in thread.messages()][1:] == ["go on", "one", "go on", "two"]
 
 
-def test_a_call_that_fails_is_the_agents_own_error(thread: Thread) -> None:
+def test_failed_call_raises_the_agents_own_error(thread: Thread) -> None:
     async def work(agent: Any) -> None:
         with pytest.raises(ModelHTTPError, match="broken"):
             await agent.run("go")
@@ -246,7 +246,7 @@ def test_a_call_that_fails_is_the_agents_own_error(thread: Thread) -> None:
     assert roles(thread) == ["system", "user"]
 
 
-def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_does_not_break_the_agent(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
@@ -259,8 +259,8 @@ def test_a_fault_of_ours_does_not_break_the_agent(thread: Thread, monkeypatch: p
     running(work, Scenario(lines=(Line(text="still here"),)), BackscrollMemory(thread))
 
 
-def test_a_history_processor_within_its_budget(thread: Thread) -> None:
-    """What a processor gives becomes the run's history: our own words in it are not taken for something that was said."""
+def test_history_processor_fits_its_budget(thread: Thread) -> None:
+    """What it returns becomes the run's history: our own text in it is not recorded as a message."""
     processor = history_processor(thread, 6_000, strict=True)
 
     async def work(agent: Any) -> None:

@@ -1,4 +1,4 @@
-"""The live lines: drawn again in their place, taken away without a trace, never in the way of what is printed."""
+"""The live lines: redrawn in place, removed without remains, never in the way of printed text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from backscroll.surfaces.chat.screen.live_area import LiveArea, wraps_again
 from tests.surfaces.chat.drawn import Glass, printed, recorder
 
 
-def test_what_is_printed_stands_above_what_moves() -> None:
-    """Live lines stay at the lower end, whatever is printed meanwhile."""
+def test_printed_text_appears_above_the_live_lines() -> None:
+    """They stay at the bottom, whatever is printed meanwhile."""
     glass = Glass()
     region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("moving"), Text("status")]):
@@ -22,7 +22,7 @@ def test_what_is_printed_stands_above_what_moves() -> None:
 
 
 def test_live_lines_are_cut_not_wrapped() -> None:
-    """A line that is too long, in wide characters too, takes one row."""
+    """A line that is too long takes one row, also in wide characters."""
     glass = Glass(columns=20)
     region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("很长" * 20), Text("x" * 50)]):
@@ -31,8 +31,8 @@ def test_live_lines_are_cut_not_wrapped() -> None:
         assert all(len(row) <= 19 for row in glass.rows())
 
 
-def test_no_more_lines_than_the_screen_has() -> None:
-    """A block that is taller than the screen shows its end, and is still taken away whole."""
+def test_live_lines_never_exceed_the_screen() -> None:
+    """A block taller than the screen shows its end, and is removed whole."""
     glass = Glass(lines=10)
     region = LiveArea(glass.console)
     region.print("before")
@@ -43,8 +43,8 @@ def test_no_more_lines_than_the_screen_has() -> None:
     assert glass.everything() == "before"
 
 
-def test_a_narrower_window_leaves_no_rests() -> None:
-    """What a terminal wrapped when it was made narrower is taken away too."""
+def test_narrower_window_leaves_no_remains() -> None:
+    """Lines that the terminal wrapped when it was made narrower are removed too."""
     glass = Glass(columns=60)
     region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("a" * 50)]):
@@ -55,8 +55,8 @@ def test_a_narrower_window_leaves_no_rests() -> None:
         region._drawn = drawn[:0]
 
 
-def test_terminals_that_cut_lines_off_are_known() -> None:
-    """Where lines are cut off, not wrapped, going up by wrapped lines would take away what was printed before."""
+def test_terminals_that_cut_lines_are_recognised() -> None:
+    """Moving up by wrapped lines would remove what was printed before."""
     assert wraps_again({"TERM": "xterm-256color"})
     assert wraps_again({"TERM": "screen-256color", "TMUX": "/run/tmux,1,0"})
     assert wraps_again({})
@@ -64,7 +64,7 @@ def test_terminals_that_cut_lines_off_are_known() -> None:
         assert not wraps_again(old)
 
 
-def test_during_a_question_nothing_is_drawn() -> None:
+def test_nothing_is_drawn_during_a_question() -> None:
     glass = Glass()
     region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("moving")]):
@@ -76,7 +76,7 @@ def test_during_a_question_nothing_is_drawn() -> None:
         assert glass.rows() == ["asked", "moving"]
 
 
-def test_the_cursor_is_there_again_afterwards() -> None:
+def test_cursor_is_restored() -> None:
     glass = Glass()
     region = LiveArea(glass.console)
     with region.drawing(lambda: [Text("moving")]):
@@ -86,8 +86,8 @@ def test_the_cursor_is_there_again_afterwards() -> None:
     assert not glass.screen.cursor.hidden
 
 
-def test_without_a_terminal_there_are_no_live_lines() -> None:
-    """In a pipe only what is printed for good arrives, without any control sequence."""
+def test_no_live_lines_without_a_terminal() -> None:
+    """A pipe gets only permanent output, without control sequences."""
     console = recorder()
     region = LiveArea(console)
     with region.drawing(lambda: [Text("moving")]):

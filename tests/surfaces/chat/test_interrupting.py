@@ -1,4 +1,4 @@
-"""Ctrl-C, what is typed ahead, and the state of the terminal: in this process, on a pty of its own."""
+"""Ctrl-C, typing ahead, and the terminal's state: in this process, on a pty of its own."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def until(there: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_the_first_ctrl_c_stops_and_does_not_raise() -> None:
-    """Whoever is told is told from another thread: the interrupted code may hold the lock that is needed."""
+def test_first_ctrl_c_stops_without_raising() -> None:
+    """The callback runs in another thread: the interrupted code may hold the lock it needs."""
     told: list[str] = []
     interrupts = Interrupts()
     with interrupts.watching(
@@ -50,7 +50,7 @@ def test_the_first_ctrl_c_stops_and_does_not_raise() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_the_third_does_not_wait() -> None:
+def test_third_ctrl_c_raises_at_once() -> None:
     interrupts = Interrupts()
 
     def run() -> None:
@@ -63,7 +63,7 @@ def test_the_third_does_not_wait() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_every_run_counts_anew() -> None:
+def test_every_run_counts_its_own_interrupts() -> None:
     interrupts = Interrupts()
     for _ in range(2):
         with interrupts.watching(lambda: None, lambda: None):
@@ -71,8 +71,8 @@ def test_every_run_counts_anew() -> None:
         assert interrupts.count == 1
 
 
-def test_what_is_typed_ahead_is_kept_as_text(keyboard: int) -> None:
-    """Letters and lines stay, keys that are no text do not; asked for once."""
+def test_typed_ahead_text_is_kept(keyboard: int) -> None:
+    """Letters and lines stay, other keys do not; it is handed over once."""
     interrupts = Interrupts()
     with interrupts.watching(lambda: None, lambda: None), quiet_terminal():
         os.write(keyboard, "你好\x1b[A a\x01b\r".encode())
@@ -90,8 +90,8 @@ def test_ctrl_o_unfolds_while_the_agent_works(keyboard: int) -> None:
     assert interrupts.take_typed_text() == "ab"
 
 
-def test_during_a_question_the_keys_are_not_ours(keyboard: int) -> None:
-    """What was typed before goes aside, what is typed now waits for whoever asks."""
+def test_keys_during_a_question_go_to_the_question(keyboard: int) -> None:
+    """Keys typed earlier are set aside."""
     interrupts = Interrupts()
     with quiet_terminal(), interrupts.watching(lambda: None, lambda: None):
         os.write(keyboard, b"before")
@@ -102,8 +102,8 @@ def test_during_a_question_the_keys_are_not_ours(keyboard: int) -> None:
     assert interrupts.take_typed_text() == "before"
 
 
-def test_echo_is_off_and_on_again(keyboard: int) -> None:
-    """Also where the chat ends with an error."""
+def test_echo_is_off_and_restored(keyboard: int) -> None:
+    """Also if the chat ends with an error."""
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
 
@@ -118,7 +118,7 @@ def test_echo_is_off_and_on_again(keyboard: int) -> None:
     assert termios.tcgetattr(handle) == before
 
 
-def test_a_request_to_end_is_an_exit() -> None:
+def test_sigterm_exits_cleanly() -> None:
     def run() -> None:
         with ending_orderly():
             signal.raise_signal(signal.SIGTERM)

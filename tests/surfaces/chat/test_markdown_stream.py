@@ -1,4 +1,4 @@
-"""Markdown in pieces: what is given away as a block is whole, and nothing is lost or changed by where the pieces end."""
+"""Markdown in pieces: returned blocks are complete, and the cuts change and lose nothing."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_any_text_comes_through(text: str, sizes: list[int]) -> None:
     assert [c for c in joined if c in "ab中"] == [c for c in text if c in "ab中"]
 
 
-def test_a_block_is_given_when_the_next_one_begins() -> None:
-    """A paragraph may still become something else until another block has begun for certain."""
+def test_block_is_returned_when_the_next_one_begins() -> None:
+    """Until then a paragraph may still become something else."""
     stream = MarkdownStream()
     assert stream.feed("First words") == []
     assert stream.feed("\n\n") == []
@@ -77,30 +77,30 @@ def test_a_block_is_given_when_the_next_one_begins() -> None:
     assert stream.open == MarkdownBlock("L")
 
 
-def test_a_line_that_has_not_ended_decides_nothing() -> None:
-    """`#` at the end of a piece may be a heading or a word with a hash; the paragraph before it waits."""
+def test_incomplete_line_decides_nothing() -> None:
+    """`#` at the end of a piece may be a heading or a word; the paragraph before it waits."""
     stream = MarkdownStream()
     assert stream.feed("Words\n#") == []
     assert stream.feed("tag goes on\n") == []
     assert [b.source for b in stream.finish()] == ["Words\n#tag goes on\n\n"]
 
 
-def test_items_of_a_list_come_one_by_one_without_gaps() -> None:
-    """A long list is not held back until it ends; its items follow each other closely."""
+def test_list_items_are_returned_one_by_one_without_gaps() -> None:
+    """A long list is not held back until it ends."""
     stream = MarkdownStream()
     found = [*stream.feed("- one\n- two\n- three\n"), *stream.finish()]
     assert [b.close for b in found] == [False, True, True]
 
 
 def test_long_code_is_not_parsed_for_every_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inside a fence nothing can end before its closing marks, so nothing is looked for."""
+    """Inside a fence only the closing marks can end it."""
     stream = MarkdownStream()
     stream.feed("```python\n")
     monkeypatch.setattr(MarkdownStream, "_cut", lambda self: pytest.fail("parsed"))
     assert stream.feed("x = 1\n" * 10) == []
 
 
-def test_code_ends_at_its_marks() -> None:
+def test_code_ends_at_its_closing_marks() -> None:
     stream = MarkdownStream()
     stream.feed("```\nx\n")
     stream.feed("``")
@@ -108,7 +108,7 @@ def test_code_ends_at_its_marks() -> None:
     assert [b.source for b in stream.feed("After.\n")] == ["```\nx\n```\n\n"]
 
 
-def test_control_characters_do_not_get_through() -> None:
+def test_control_characters_are_replaced() -> None:
     """An escape sequence in an answer is shown as a sign, wherever the pieces cut it."""
     stream = MarkdownStream()
     stream.feed("a\x1b")
@@ -120,8 +120,8 @@ def test_control_characters_do_not_get_through() -> None:
     assert "␛[2Jb\nc" in text
 
 
-def test_a_table_is_known_as_such() -> None:
-    """Its widths change with every row, so it is never printed in parts."""
+def test_tables_are_recognised() -> None:
+    """Their widths change with every row, so they are never printed in parts."""
     stream = MarkdownStream()
     stream.feed("| a | b |\n|---|:-:|\n| 1 |")
     assert stream.is_table
@@ -130,8 +130,8 @@ def test_a_table_is_known_as_such() -> None:
     assert not stream.is_table
 
 
-def test_what_is_dropped_is_gone() -> None:
-    """A stream that begins again leaves nothing of what came before."""
+def test_reset_drops_earlier_text() -> None:
+    """A stream that starts again leaves nothing of what came before."""
     stream = MarkdownStream()
     stream.feed("half a sen")
     stream.drop()

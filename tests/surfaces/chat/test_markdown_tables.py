@@ -1,4 +1,4 @@
-"""Long tables that arrive in pieces: rows are not parsed again and again, and are cut as if they were."""
+"""Long tables in pieces: rows are not parsed again and again, with the same result."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_blocks_are_the_same_and_come_at_the_same_moment(lines: list[str], step:
         assert quick == _fed(text, step)
 
 
-def test_a_long_table_is_parsed_a_few_times(monkeypatch: pytest.MonkeyPatch):
-    """The number of times that a table is parsed does not grow with its rows."""
+def test_long_table_is_parsed_a_few_times(monkeypatch: pytest.MonkeyPatch):
+    """The number does not grow with its rows."""
     times = 0
     parser = markdown_stream._parser()
     parse = parser.parse

@@ -53,7 +53,7 @@ def told(content: Any) -> dict[str, str]:
     }
 
 
-def test_a_file_goes_along_and_the_words_stay(root: Path) -> None:
+def test_mentioned_file_is_attached_and_the_text_kept(root: Path) -> None:
     """The text as typed, the content marked as data."""
     text = "please read @src/a.py, thanks"
     found = with_mentions(text, root=root)
@@ -78,21 +78,21 @@ def test_a_file_goes_along_and_the_words_stay(root: Path) -> None:
         "“@src/a.py”",
     ],
 )
-def test_whatever_stands_around_a_path(root: Path, text: str) -> None:
-    """Punctuation of both languages, and words without a space behind it."""
+def test_mentions_are_recognised_between_punctuation(root: Path, text: str) -> None:
+    """In both languages, also without a space after it."""
     found = with_mentions(text, root=root)
     assert len(found.attached) == 1
     assert "line 1\n" in next(iter(told(found.content).values()))
 
 
-def test_chinese_names_and_spaces(root: Path) -> None:
+def test_chinese_and_quoted_names_can_be_mentioned(root: Path) -> None:
     """A Chinese path inside a Chinese sentence, and a name with a space in quotes."""
     found = with_mentions('对照@文档/说明书.md写一份，还有@"a b.txt"和@文档/', root=root)
     assert found.attached == ("文档/说明书.md", "a b.txt", "文档/")
 
 
-def test_some_lines_of_a_file(root: Path) -> None:
-    """A line or a range; beyond the end only what there is."""
+def test_line_ranges_can_be_mentioned(root: Path) -> None:
+    """A line or a range; beyond the end only what exists."""
     found = with_mentions("@src/a.py:3 and @src/a.py:10-12 and @src/a.py:49-99", root=root)
     assert found.attached == ("src/a.py:3-3", "src/a.py:10-12", "src/a.py:49-50")
     bodies = [(p.data or b"").decode() for p in found.content.parts if isinstance(p, Media)]
@@ -101,8 +101,8 @@ def test_some_lines_of_a_file(root: Path) -> None:
     assert "lines 10 to 12 of 50" in bodies[1]
 
 
-def test_pictures_and_folders(root: Path) -> None:
-    """A picture is a picture, a folder is a list without what is ignored."""
+def test_pictures_and_folders_can_be_mentioned(root: Path) -> None:
+    """A picture is a picture, a folder is a list without ignored files."""
     found = with_mentions("@pic.png @src/ @.", root=root)
     pictures = [p for p in found.content.parts if isinstance(p, Media) and p.media_type == "image/png"]
     assert len(pictures) == 1
@@ -110,8 +110,8 @@ def test_pictures_and_folders(root: Path) -> None:
     assert "x.log" not in str(told(found.content))
 
 
-def test_what_is_refused_is_said_and_the_message_goes_on(root: Path) -> None:
-    """Keys, binaries, ways out of the folder: a line each, and never their content."""
+def test_refused_mentions_are_reported_and_the_message_is_sent(root: Path) -> None:
+    """Keys, binaries, paths outside the folder: a line each, never their content."""
     (root / "leak").symlink_to(root.parent / "home.txt")
     (root.parent / "home.txt").write_text("outside", encoding="utf-8")
     found = with_mentions("@.env @blob.bin @../home.txt @leak @gone.py", root=root)
@@ -124,8 +124,8 @@ def test_what_is_refused_is_said_and_the_message_goes_on(root: Path) -> None:
     assert "outside'" not in str(found.content)
 
 
-def test_a_whole_path_elsewhere_is_the_persons_to_show(root: Path) -> None:
-    """But what is protected is so wherever it lies."""
+def test_absolute_path_outside_may_be_mentioned(root: Path) -> None:
+    """But protected files stay protected everywhere."""
     (root.parent / "other.txt").write_text("from elsewhere\n", encoding="utf-8")
     (root.parent / "id_rsa").write_text("PRIVATE", encoding="utf-8")
     found = with_mentions(f"@{root.parent}/other.txt @{root.parent}/id_rsa", root=root)
@@ -146,27 +146,27 @@ def test_a_whole_path_elsewhere_is_the_persons_to_show(root: Path) -> None:
         "@dataclass",
     ],
 )
-def test_what_is_no_mention(root: Path, text: str) -> None:
-    """Addresses, people, decorators and code are left alone, without a word."""
+def test_other_at_signs_are_no_mentions(root: Path, text: str) -> None:
+    """Addresses, people, decorators and code are left alone, silently."""
     found = with_mentions(text, root=root)
     assert found.attached == ()
     assert found.notes == ()
 
 
-def test_the_same_file_goes_along_once(root: Path) -> None:
+def test_file_mentioned_twice_is_attached_once(root: Path) -> None:
     """Mentioning it twice does not cost twice."""
     assert with_mentions("@src/a.py and again @src/a.py", root=root).attached == ("src/a.py",)
 
 
-def test_pasted_files_go_along_too(root: Path) -> None:
-    """Those that cannot are a line, not an error."""
+def test_pasted_files_are_attached(root: Path) -> None:
+    """Those that cannot be are a line, not an error."""
     found = with_mentions("see", root=root, paths=[root / "pic.png", root / "blob.bin", root / "none"])
     assert found.attached == (str(root / "pic.png"),)
     assert len(found.notes) == 3
 
 
-def test_earlier_messages_and_turns(root: Path) -> None:
-    """By handle and by number; quoted with who said it; what is not there is said."""
+def test_earlier_messages_and_turns_can_be_mentioned(root: Path) -> None:
+    """By handle and by number; quoted with their role; missing ones are reported."""
     with backscroll.open(root.parent / "s.db", background=False) as engine:
         thread = engine.create("t")
         thread.append("user", "the colour is teal")
@@ -181,8 +181,8 @@ def test_earlier_messages_and_turns(root: Path) -> None:
         assert "the colour is teal" in str(thread.prompt(8000, dry_run=True).messages)
 
 
-def test_the_store_is_never_read(root: Path) -> None:
-    """A store inside the folder is protected from its own mentions."""
+def test_store_is_never_attached(root: Path) -> None:
+    """A store inside the folder is protected from mentions."""
     with backscroll.open(root / "talk.db", background=False) as engine:
         thread = engine.create("t")
         found = with_mentions("@talk.db", root=root, thread=thread)
@@ -215,8 +215,8 @@ def offers(root: Path, typed: str, thread: Any = None) -> list[str]:
     return [c.text for c in complete(Somewhere(root, thread), typed)]  # type: ignore[arg-type]
 
 
-def test_completion_finds_by_parts_and_in_chinese(root: Path) -> None:
-    """Beginnings, parts of several folders, letters in order, Chinese; quotes where a space would end it."""
+def test_completion_finds_parts_and_chinese(root: Path) -> None:
+    """Prefixes, parts of several folders, letters in order; quotes where a space would end it."""
     assert offers(root, "see @src/a")[0] == "@src/a.py"
     assert offers(root, "@en/thr") == ["@src/engine/thread.py"]
     assert offers(root, "@thread")[0] == "@src/engine/thread.py"
@@ -228,14 +228,14 @@ def test_completion_finds_by_parts_and_in_chinese(root: Path) -> None:
 
 
 def test_completion_leaves_out_what_cannot_be_mentioned(root: Path) -> None:
-    """Ignored and protected files are not offered; the top of the folder is, folders first."""
+    """Ignored and protected files; the folder itself is offered, folders first."""
     names = offers(root, "@")
     assert names[:2] == ["@src/", "@文档/"]
     assert "@x.log" not in names
     assert "@.env" not in names
 
 
-def test_a_completion_replaces_the_mention(root: Path) -> None:
+def test_completion_replaces_the_mention(root: Path) -> None:
     """From the @ on."""
     mention_files.warm(root)
     one = complete(Somewhere(root), "look at @src/a")[0]  # type: ignore[arg-type]
@@ -270,13 +270,13 @@ def test_typing_does_not_wait_for_the_list(root: Path, monkeypatch: pytest.Monke
     assert offers(root, "@src/a")[0] == "@src/a.py"
 
 
-def test_a_folder_that_is_gone_offers_nothing(root: Path) -> None:
+def test_missing_folder_offers_nothing(root: Path) -> None:
     """No error while typing."""
     assert offers(root / "nowhere", "@x") == []
 
 
-def test_the_ranking(root: Path) -> None:
-    """The beginning of the path, then of the name, then inside it; the shorter first."""
+def test_completions_are_ranked(root: Path) -> None:
+    """Prefix of the path, then of the name, then inside it; the shorter first."""
     (root / "thread.md").write_text("x", encoding="utf-8")
     (root / "my_thread.txt").write_text("x", encoding="utf-8")
     mention_files.warm(root)

@@ -29,8 +29,8 @@ def test_short_pastes_stay_as_they_are() -> None:
         assert pastes.fold(text) == text
 
 
-def test_a_long_paste_becomes_a_mark_and_is_whole_when_sent() -> None:
-    """Lines or characters are counted, several are numbered within their line, and the words around them stay."""
+def test_long_paste_becomes_a_mark_and_is_sent_whole() -> None:
+    """Lines or characters are counted, several are numbered, and the text around them stays."""
     pastes = Pastes()
     line = "look: " + pastes.fold(LONG)
     assert line == "look: [pasted: 240 lines #1]"
@@ -44,8 +44,8 @@ def test_a_long_paste_becomes_a_mark_and_is_whole_when_sent() -> None:
     assert pastes.fold(CHINESE) == "[粘贴：1400 字 #1]"
 
 
-def test_what_a_paste_contains_is_no_mark() -> None:
-    """A paste that holds the mark of another one is sent as it was pasted; a mark that nobody made is only letters."""
+def test_pasted_marks_are_text() -> None:
+    """A paste that contains another one's mark is sent as pasted; an invented mark is only text."""
     pastes = Pastes()
     first = pastes.mark(LONG)
     second = pastes.mark(f"see {first}\n{first}", first)
@@ -53,7 +53,7 @@ def test_what_a_paste_contains_is_no_mark() -> None:
     assert pastes.whole("[pasted: 3 lines #9] [#1 map.png]") == "[pasted: 3 lines #9] [#1 map.png]"
 
 
-def test_a_mark_that_was_touched_is_only_letters() -> None:
+def test_edited_mark_is_text() -> None:
     pastes = Pastes()
     mark = pastes.fold(LONG)
     assert pastes.whole(mark[:-1]) == mark[:-1]
@@ -62,8 +62,8 @@ def test_a_mark_that_was_touched_is_only_letters() -> None:
     assert pastes.mark_at(f"ab{mark}c", 2) is None
 
 
-def test_an_edited_text_gets_its_marks_back() -> None:
-    """What the editor left alone is folded again; what it changed is not."""
+def test_edited_text_gets_its_marks_back() -> None:
+    """Unchanged pastes are folded again; changed ones are not."""
     pastes = Pastes()
     line = f"see {pastes.fold(LONG)}"
     assert pastes.fold_again(f"see, please, {LONG}!", line) == "see, please, [pasted: 240 lines #1]!"
@@ -80,7 +80,7 @@ def test_pieces_and_lines_are_the_same(pieces: list[str]) -> None:
     assert pastes.whole(pastes.fold_pieces(pieces)) == "".join(pieces)
 
 
-def test_history_brings_pastes_back_whole(tmp_path: Path) -> None:
+def test_history_restores_pastes(tmp_path: Path) -> None:
     """In this chat and in the next one: a mark in the line, the text behind it."""
     pastes, path = Pastes(), tmp_path / "typed.jsonl"
     line = f"see {pastes.fold(LONG)} 好"
@@ -91,7 +91,7 @@ def test_history_brings_pastes_back_whole(tmp_path: Path) -> None:
     assert later.whole(line) == f"see {LONG} 好"
 
 
-def test_a_broken_line_of_history_costs_itself_only(tmp_path: Path) -> None:
+def test_broken_history_line_costs_only_itself(tmp_path: Path) -> None:
     path = tmp_path / "typed.jsonl"
     path.write_text('"one"\n[1, 2]\n[]\n{"a": 1}\n["two", 3]\n["a", "b')
     assert list(FolderHistory(path).load_history_strings()) == ["one"]

@@ -1,4 +1,4 @@
-"""The person at the terminal, at a keyboard made of a pipe."""
+"""The person at the terminal, with a pipe as keyboard."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def decided(keys: str, keyboard: Keyboard, *proposals: Proposal) -> tuple[Sequen
     return out, wall.text
 
 
-def test_allowed(keyboard: Keyboard) -> None:
+def test_call_is_allowed_by_a_key(keyboard: Keyboard) -> None:
     decisions, shown = decided("y", keyboard)
     assert decisions == [Decision(True)]
     assert "run_command wants to run a command" in shown
@@ -93,24 +93,24 @@ def test_allowed(keyboard: Keyboard) -> None:
 
 
 def test_other_keys_decide_nothing(keyboard: Keyboard) -> None:
-    """Neither Return nor a letter that means nothing here."""
+    """Neither Enter nor an unassigned letter."""
     assert decided("\rqzY", keyboard)[0] == [Decision(True)]
 
 
-def test_refused_with_and_without_a_reason(keyboard: Keyboard) -> None:
+def test_call_is_refused_with_or_without_a_reason(keyboard: Keyboard) -> None:
     decisions, shown = decided("n too risky \r", keyboard)
     assert decisions == [Decision(False, "too risky")]
     assert "refused: too risky" in shown
     assert decided("n\r", keyboard)[0] == [Decision(False, "")]
 
 
-def test_a_reason_in_chinese_by_a_chinese_key(keyboard: Keyboard) -> None:
+def test_chinese_keys_and_reasons_are_understood(keyboard: Keyboard) -> None:
     i18n.use("zh")
     assert decided("否不要删除\r", keyboard)[0] == [Decision(False, "不要删除")]
     assert decided("ｙ", keyboard)[0] == [Decision(True)]
 
 
-def test_for_this_session_with_the_suggested_pattern(keyboard: Keyboard) -> None:
+def test_call_is_allowed_for_the_session_with_the_suggested_pattern(keyboard: Keyboard) -> None:
     decisions, shown = decided("s", keyboard)
     assert decisions[0].span == "session"
     assert decisions[0].pattern.startswith("git status")
@@ -120,21 +120,21 @@ def test_for_this_session_with_the_suggested_pattern(keyboard: Keyboard) -> None
 @pytest.mark.parametrize(
     ("key", "span"), [("1", "once"), ("2", "session"), ("3", "project"), ("4", "always")]
 )
-def test_for_longer(key: str, span: str, keyboard: Keyboard) -> None:
+def test_call_is_allowed_for_longer(key: str, span: str, keyboard: Keyboard) -> None:
     decisions, _ = decided(f"a{key}", keyboard)
     assert decisions[0].span == span
     assert bool(decisions[0].pattern) == (span != "once")
 
 
-def test_the_pattern_can_be_edited(keyboard: Keyboard) -> None:
+def test_pattern_can_be_edited(keyboard: Keyboard) -> None:
     own = str(len(wider(proposal())) + 1)
     decisions, shown = decided(f"w{own}\x15git *\r3", keyboard)
     assert decisions == [Decision(True, span="project", pattern="git *")]
     assert "“git *” would allow" in shown
 
 
-def test_the_whole_of_a_long_diff(keyboard: Keyboard) -> None:
-    """First its beginning, then all of it; the key is offered only where there is more."""
+def test_long_diff_can_be_shown_whole(keyboard: Keyboard) -> None:
+    """First its beginning, then all of it; the key is offered only if there is more."""
     long = proposal(preview={"diff": DIFF})
     _, shown = decided("dy", keyboard, long)
     assert "20 more lines" in shown
@@ -143,7 +143,7 @@ def test_the_whole_of_a_long_diff(keyboard: Keyboard) -> None:
     assert "+line 49" not in brief
 
 
-def test_several_calls_each_on_its_own(keyboard: Keyboard) -> None:
+def test_several_calls_are_decided_one_by_one(keyboard: Keyboard) -> None:
     first, second = proposal("echo 1"), proposal("echo 2", call_id="c2")
     decisions, shown = decided("nwhy\ry", keyboard, first, second)
     assert decisions == [Decision(False, "why"), Decision(True)]
@@ -151,7 +151,7 @@ def test_several_calls_each_on_its_own(keyboard: Keyboard) -> None:
     assert "(2/2)" in shown
 
 
-def test_several_calls_at_once(keyboard: Keyboard) -> None:
+def test_several_calls_can_be_decided_at_once(keyboard: Keyboard) -> None:
     calls = [proposal(f"echo {n}", call_id=f"c{n}") for n in range(3)]
     assert decided("+", keyboard, *calls)[0] == [Decision(True)] * 3
     assert decided("y-no\r", keyboard, *calls)[0] == [Decision(True), *[Decision(False, "no")] * 2]
@@ -166,7 +166,7 @@ def test_several_calls_at_once(keyboard: Keyboard) -> None:
     ],
 )
 def test_nothing_is_allowed_unseen(keyboard: Keyboard, last: Proposal) -> None:
-    """What a line of the list could not show is shown before all are allowed, and asked for once more."""
+    """What a line of the list could not show is shown before all are allowed, and confirmed."""
     calls = [proposal("echo 1", call_id="c1"), last]
     decisions, shown = decided("+y", keyboard, *calls)
     assert decisions == [Decision(True)] * 2
@@ -174,8 +174,8 @@ def test_nothing_is_allowed_unseen(keyboard: Keyboard, last: Proposal) -> None:
     assert decided("+nyn\r", keyboard, *calls)[0] == [Decision(True), Decision(False)]
 
 
-def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`s` allows more than the call at hand: the pattern stands in the question."""
+def test_session_rule_is_shown_before_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`s` allows more than the current call: the question shows the pattern."""
     asked: list[str] = []
 
     def press(words: str, keys: Sequence[str], _ahead: TypeaheadGuard | None = None) -> str:
@@ -188,8 +188,8 @@ def test_what_a_lasting_yes_covers_is_told_before_it_is_given(monkeypatch: pytes
     assert "s and a allow: git status -s" in asked[0]
 
 
-def test_a_wider_rule_is_shown_with_what_it_lets_through(keyboard: Keyboard) -> None:
-    """It is chosen from a list, and for how long is asked after what it covers; going back leads to the question."""
+def test_wider_rule_is_shown_with_what_it_allows(keyboard: Keyboard) -> None:
+    """Chosen from a list, then its duration; going back leads to the question."""
     line = proposal("terraform apply")
     decisions, shown = decided("w12", keyboard, line)
     assert decisions == [Decision(True, span="session", pattern="terraform apply *")]
@@ -203,7 +203,7 @@ def test_a_wider_rule_is_shown_with_what_it_lets_through(keyboard: Keyboard) -> 
 @pytest.mark.parametrize(
     ("language", "told"), [("en", "it holds keys"), ("zh", "含有密钥或密码。每次都会询问")]
 )
-def test_a_protected_path_is_decided_once(keyboard: Keyboard, language: str, told: str) -> None:
+def test_protected_path_is_decided_once(keyboard: Keyboard, language: str, told: str) -> None:
     """Neither for the session nor for longer, and no wider; the question says why."""
     i18n.use(language)  # type: ignore[arg-type]
     line = proposal("cat .env", protected=".env: it holds keys or passwords", narrow="")
@@ -212,8 +212,8 @@ def test_a_protected_path_is_decided_once(keyboard: Keyboard, language: str, tol
     assert told in shown
 
 
-def test_turning_away_stops_the_run(keyboard: Keyboard) -> None:
-    """From the question itself; from the question for a reason one comes back first."""
+def test_escape_stops_the_run(keyboard: Keyboard) -> None:
+    """From the question itself; from the question for a reason it goes back first."""
     keyboard("\x03")
     with pytest.raises(KeyboardInterrupt):
         TerminalPerson(Wall()).approve([proposal()])
@@ -221,7 +221,7 @@ def test_turning_away_stops_the_run(keyboard: Keyboard) -> None:
     assert decided("a\x03y", keyboard)[0] == [Decision(True)]
 
 
-def test_what_speaks_against_it_stands_last() -> None:
+def test_warnings_come_last() -> None:
     """A warning and an earlier refusal are not scrolled away by a long command."""
     risky = proposal("rm -r x\nls", preview={"warnings": ("deletes files",)}, refused_before="keep it")
     lines = [line.plain for line in proposal_lines(risky, 1, 1, 80)]
@@ -234,8 +234,8 @@ def test_what_speaks_against_it_stands_last() -> None:
     ]
 
 
-def test_what_belongs_to_it_is_shown_once_and_fits() -> None:
-    """A text that its line holds already is not repeated; a long one goes on further in."""
+def test_details_are_shown_once_and_fit() -> None:
+    """A text already in the line is not repeated; a long one is indented below."""
     kept = Preview("remember (fact): tea", text="tea")
     long = Preview("crop 2 messages", text="[bs:4] user: " + "granite " * 8 + "\n[bs:5] user: 好")
     once, wrapped = (
@@ -248,7 +248,7 @@ def test_what_belongs_to_it_is_shown_once_and_fits() -> None:
     assert wrapped[-1] == "  [bs:5] user: 好"
 
 
-def test_a_command_is_shown_as_it_would_run() -> None:
+def test_command_is_shown_with_its_control_characters() -> None:
     lines = "\n".join(line.plain for line in proposal_lines(proposal("echo \u202eabc\x1b[2J"), 1, 1, 80))
     assert "<U+202E>abc␛[2J" in lines
 
@@ -259,14 +259,14 @@ def judged(keys: str, keyboard: Keyboard) -> tuple[Judgement, str]:
     return TerminalPerson(wall).judge("It **works**.", "make run"), wall.text
 
 
-def test_a_result_is_accepted(keyboard: Keyboard) -> None:
+def test_result_can_be_accepted(keyboard: Keyboard) -> None:
     judgement, shown = judged("\ry", keyboard)
     assert judgement == Judgement(True)
     assert "It works." in shown
     assert "make run" in shown
 
 
-def test_a_result_is_sent_back_with_a_picture(keyboard: Keyboard, tmp_path: Path) -> None:
+def test_result_can_be_sent_back_with_a_picture(keyboard: Keyboard, tmp_path: Path) -> None:
     picture = tmp_path / "shot.png"
     picture.write_bytes(b"\x89PNG")
     judgement, shown = judged(f"nthe button\n is gone\r/no/such.png\r{picture}\r\r", keyboard)
@@ -274,7 +274,7 @@ def test_a_result_is_sent_back_with_a_picture(keyboard: Keyboard, tmp_path: Path
     assert "no such file: /no/such.png" in shown
 
 
-def test_a_result_is_left_open(keyboard: Keyboard) -> None:
+def test_result_can_be_left_open(keyboard: Keyboard) -> None:
     assert judged("l", keyboard)[0] == Judgement(None)
 
 
@@ -287,7 +287,7 @@ def test_a_question_with_options(keys: str, given: str | None, keyboard: Keyboar
     assert TerminalPerson(Wall()).answer("Which?", ["red", "blue"]) == given
 
 
-def test_a_question_without_options(keyboard: Keyboard) -> None:
+def test_question_without_options_takes_text(keyboard: Keyboard) -> None:
     keyboard("just words\r")
     assert TerminalPerson(Wall()).answer("What?") == "just words"
 
@@ -295,15 +295,15 @@ def test_a_question_without_options(keyboard: Keyboard) -> None:
 # -- asking ------------------------------------------------------------------------------------------------------
 
 
-def test_a_line_and_its_beginning(keyboard: Keyboard) -> None:
+def test_line_can_start_with_a_text(keyboard: Keyboard) -> None:
     keyboard(" more\r")
     assert asking.ask("Title?", initial="some") == "some more"
     keyboard("\x04")
     assert asking.ask("Title?") is None
 
 
-def test_a_list_narrows() -> None:
-    """Every word counts, in any order; the mark stays inside what is shown."""
+def test_typing_narrows_a_list() -> None:
+    """Every word counts, in any order; the cursor stays within the visible entries."""
     chooser = ChoiceList("Threads", ["red fish", "blue fish", "red bird"], filtering=True)
     chooser.type("fish")
     assert chooser.shown == [0, 1]
@@ -315,12 +315,12 @@ def test_a_list_narrows() -> None:
     assert chooser.chosen is None
 
 
-def test_nothing_to_choose_from_asks_nothing() -> None:
+def test_empty_list_asks_nothing() -> None:
     assert asking.choose("Which?", []) is None
 
 
 @pytest.mark.parametrize(
     ("typed", "key"), [("Y", "y"), ("ｙ", "y"), ("是", "y"), ("否", "n"), ("１", "1"), ("x", "x")]
 )
-def test_keys_whatever_the_input_method(typed: str, key: str) -> None:
+def test_keys_work_with_any_input_method(typed: str, key: str) -> None:
     assert plain_key(typed) == key

@@ -45,7 +45,7 @@ def _english() -> Iterator[None]:
 # -- calls and diffs ---------------------------------------------------------------------------------------------
 
 
-def test_a_call_unfolds_to_arguments_result_and_diff() -> None:
+def test_call_unfolds_to_arguments_result_and_diff() -> None:
     change = CodeChange(EVENT, "", "edited", (), Cause("tool"), diff=DIFF)
     folds = FoldedLines()
     begun = Calling("c", "edit_file", "edit: x.py", {"path": "x.py", "text": "two\nlines"})
@@ -61,7 +61,7 @@ def test_a_call_unfolds_to_arguments_result_and_diff() -> None:
     assert folds.get(2) is None
 
 
-def test_folds_are_found_by_number_and_old_ones_go() -> None:
+def test_folds_are_found_by_number_and_old_ones_dropped() -> None:
     folds = FoldedLines()
     for _ in range(600):
         folds.fold_thought("x", 1)
@@ -70,7 +70,7 @@ def test_folds_are_found_by_number_and_old_ones_go() -> None:
     assert folds.get(600) is not None
 
 
-def test_folds_do_not_fill_the_memory() -> None:
+def test_folds_are_bounded_in_memory() -> None:
     """Large results push older ones out; the newest stays whatever its size."""
     folds = FoldedLines()
     for _ in range(5):
@@ -105,8 +105,8 @@ def test_diffs_are_coloured_bounded_and_safe() -> None:
     assert [line.plain for line in diff_lines(binary)] == binary.splitlines()
 
 
-def test_what_cannot_be_seen_is_shown() -> None:
-    """A command with a mark of writing direction or a character without width reads as what it is."""
+def test_invisible_characters_are_shown() -> None:
+    """A command with a direction mark or a zero-width character reads as what it is."""
     assert reveal_invisible("rm \u202e\u200bfile\u2066") == "rm <U+202E><U+200B>file<U+2066>"
     assert reveal_invisible("普通 text é") == "普通 text é"
 
@@ -132,8 +132,8 @@ def test_lines_break_between_chinese_characters_with_their_styles() -> None:
     assert lines[1].spans[0].style == "bold"
 
 
-def test_addresses_are_written_out() -> None:
-    """Words that hide where a link goes do not."""
+def test_link_addresses_are_written_out() -> None:
+    """Link text cannot hide the target."""
     lines = as_texts(block_lines(recorder(), "[my bank](https://evil.example/x)", 80))
     assert "https://evil.example/x" in lines[0].plain
 
@@ -148,8 +148,8 @@ FIGURES = StatusFigures(
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
 @pytest.mark.parametrize("room", [100, 79, 59, 39, 25])
-def test_the_status_line_degrades(room: int, language: i18n.Language) -> None:
-    """It always fits, and context use and money stay to the end."""
+def test_status_line_degrades(room: int, language: i18n.Language) -> None:
+    """It always fits, and context use and cost stay to the end."""
     i18n.use(language)
     line = status_line(FIGURES, room)
     assert width(line) <= room
@@ -157,14 +157,14 @@ def test_the_status_line_degrades(room: int, language: i18n.Language) -> None:
     assert "$0.123" in line
 
 
-def test_the_status_line_says_everything_where_there_is_room() -> None:
+def test_status_line_shows_everything_where_there_is_room() -> None:
     line = status_line(FIGURES, 200)
     assert line == (
         "gpt-4o-mini · openai · context 41k/128k 32% · ↑1.2M ↓12k · 73% cached · $0.123 · 2 background jobs"
     )
 
 
-def test_without_a_model_and_without_a_price() -> None:
+def test_status_line_without_a_model_or_a_price() -> None:
     assert status_line(StatusFigures(offline=True), 80) == "offline"
     assert (
         status_line(update_totals(StatusFigures(model="m"), RunUsage(5, 0, 5, None, 1)), 80)
@@ -176,7 +176,7 @@ def test_without_a_model_and_without_a_price() -> None:
     ("number", "said"),
     [(0, "0"), (999, "999"), (1000, "1.0k"), (9949, "9.9k"), (10_000, "10k"), (2_500_000, "2.5M")],
 )
-def test_numbers_are_short(number: int, said: str) -> None:
+def test_numbers_are_abbreviated(number: int, said: str) -> None:
     assert short(number) == said
 
 
@@ -185,8 +185,8 @@ def a_task(title: str, state: TaskState = TaskState.IN_PROGRESS) -> Task:
 
 
 @pytest.mark.parametrize("room", [100, 60, 40, 20])
-def test_the_task_bar_degrades(room: int) -> None:
-    """The title is cut only when the keys are gone; nothing is ever wider than the room."""
+def test_task_bar_degrades(room: int) -> None:
+    """The title is cut only after the keys are gone; nothing is ever wider than the room."""
     for task in (None, a_task("Short"), a_task("很长的标题" * 12)):
         assert width(task_line(task, room)) <= room
     assert "F3 complete" in task_line(a_task("Short"), 100)
@@ -196,8 +196,8 @@ def test_the_task_bar_degrades(room: int) -> None:
 # -- pasting -----------------------------------------------------------------------------------------------------
 
 
-def test_a_dropped_picture_goes_along(tmp_path: Path) -> None:
-    """As terminals hand it over: plain, quoted, escaped, as an address; with a space in its name."""
+def test_dropped_picture_is_attached(tmp_path: Path) -> None:
+    """As terminals pass it: plain, quoted, escaped, as a URL; with a space in its name."""
     picture = tmp_path / "my map.png"
     picture.write_bytes(b"\x89PNG")
     spelt = [
@@ -211,7 +211,7 @@ def test_a_dropped_picture_goes_along(tmp_path: Path) -> None:
         assert interpret_paste(data, tmp_path).text == ""
 
 
-def test_a_dropped_file_is_mentioned(tmp_path: Path) -> None:
+def test_dropped_file_is_mentioned(tmp_path: Path) -> None:
     file, spaced = tmp_path / "a.py", tmp_path / "b c.py"
     file.touch()
     spaced.touch()
@@ -233,14 +233,14 @@ def test_a_dropped_file_is_mentioned(tmp_path: Path) -> None:
         "file://host/x.png",
     ],
 )
-def test_text_stays_text(text: str, tmp_path: Path) -> None:
-    """A text that only looks like a path, or says more than a path, is pasted as it is."""
+def test_pasted_text_stays_text(text: str, tmp_path: Path) -> None:
+    """If it only looks like a path, or has more than a path."""
     found = interpret_paste(text, tmp_path)
     assert found.text == text.replace("\r\n", "\n")
     assert found.images == ()
 
 
-def test_a_picture_goes_along_as_long_as_its_mark_stands_there() -> None:
+def test_picture_is_attached_while_its_mark_is_in_the_line() -> None:
     waiting = Attachments()
     first, second = waiting.add(Path("/x/a.png")), waiting.add(Path("/x/b.png"))
     assert first == "[#1 a.png]"
@@ -249,7 +249,7 @@ def test_a_picture_goes_along_as_long_as_its_mark_stands_there() -> None:
 
 
 def test_only_our_own_copies_are_removed(tmp_path: Path) -> None:
-    """A picture from the clipboard was put into a file by us; a dropped one is the person's."""
+    """We saved the picture from the clipboard; a dropped one is the user's."""
     ours, theirs = tmp_path / "ours.png", tmp_path / "theirs.png"
     ours.touch()
     theirs.touch()
@@ -261,8 +261,8 @@ def test_only_our_own_copies_are_removed(tmp_path: Path) -> None:
     assert theirs.exists()
 
 
-def test_a_clipboard_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Says what to install; where there is a program but no picture, says that."""
+def test_missing_clipboard_program_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With what to install; if there is a program but no picture, that is said."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
@@ -283,7 +283,7 @@ def test_a_clipboard_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch, tmp_p
 # -- what was typed before ---------------------------------------------------------------------------------------
 
 
-def test_history_is_kept_per_folder_for_nobody_else(tmp_path: Path) -> None:
+def test_history_is_private_and_per_folder(tmp_path: Path) -> None:
     path = history_path(tmp_path / "one")
     assert path != history_path(tmp_path / "two")
     history = FolderHistory(path)
@@ -294,7 +294,7 @@ def test_history_is_kept_per_folder_for_nobody_else(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_damaged_history_costs_only_what_is_damaged(tmp_path: Path) -> None:
+def test_damaged_history_loses_only_damaged_lines(tmp_path: Path) -> None:
     path = tmp_path / "typed.jsonl"
     path.write_bytes(b'"good"\n\xff\xfe{\n"cut\n12\n"last"\n')
     assert list(FolderHistory(path).load_history_strings()) == ["last", "good"]
@@ -313,7 +313,7 @@ def test_history_is_bounded(tmp_path: Path) -> None:
     assert next(iter(history.load_history_strings())).startswith("59 ")
 
 
-def test_history_that_cannot_be_written_does_not_end_the_chat(tmp_path: Path) -> None:
+def test_unwritable_history_does_not_end_the_chat(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     history = FolderHistory(tmp_path / "file" / "typed.jsonl")
     history.store_string("text")
@@ -325,7 +325,7 @@ def test_history_that_cannot_be_written_does_not_end_the_chat(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_hints_come_once_and_only_to_newcomers(language: i18n.Language) -> None:
+def test_hints_are_shown_once_and_only_to_new_users(language: i18n.Language) -> None:
     i18n.use(language)
     guide = FirstMinute(new=True)
     assert len(guide.welcome(offline=True)) == 2

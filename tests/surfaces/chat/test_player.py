@@ -1,4 +1,4 @@
-"""What an agent does, as it is drawn."""
+"""How the events of a run are drawn."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def played(*happenings: Happening, width: int = 80) -> str:
     return printed(console)
 
 
-def test_blocks_with_one_blank_line_between_them() -> None:
+def test_blocks_are_separated_by_one_blank_line() -> None:
     shown = played(Said("# A\n\nfirst\n\n"), Said("- x\n- y\n\nlast"), Finished("answered", "…"))
     assert shown == "A\n\nfirst\n\n • x\n • y\n\nlast\n"
 
 
 def test_thinking_is_folded_and_calls_are_lines() -> None:
-    """Lines of calls follow each other closely; a blank line parts them from words."""
+    """Call lines follow each other; a blank line separates them from text."""
     shown = played(
         Thought("Hm.\n"),
         Said("I look.\n"),
@@ -69,8 +69,8 @@ def test_thinking_is_folded_and_calls_are_lines() -> None:
     )
 
 
-def test_a_refused_call_says_what_it_was() -> None:
-    """It never began, so what the person was asked about stands there."""
+def test_refused_call_shows_what_was_proposed() -> None:
+    """It never began."""
     proposal = Proposal("c1", "run_command", "command", {"command": "rm x"}, Preview("run: rm x"))
     console = recorder()
     player = Player(LiveArea(console), FoldedLines(), StatusFigures(), proposed={"c1": proposal})
@@ -78,7 +78,7 @@ def test_a_refused_call_says_what_it_was() -> None:
     assert "● run_command rm x  ✗ refused" in printed(console)
 
 
-def test_an_answer_that_was_not_streamed_is_shown_at_the_end() -> None:
+def test_unstreamed_answer_is_shown_at_the_end() -> None:
     assert "whole answer" in played(Finished("answered", "The whole answer."))
     assert played(Said("Once."), Finished("answered", "Once.")).count("Once.") == 1
 
@@ -96,18 +96,18 @@ def test_an_answer_that_was_not_streamed_is_shown_at_the_end() -> None:
         ("repeated", "same call"),
     ],
 )
-def test_every_end_is_said(end: str, words: str) -> None:
+def test_every_end_is_reported(end: str, words: str) -> None:
     assert words in played(Finished(end))  # pyright: ignore[reportArgumentType]
 
 
-def test_a_failure_with_its_hint() -> None:
+def test_failure_is_shown_with_its_hint() -> None:
     shown = played(Finished("failed", error="no key", hint="set one"))
     assert "error: no key" in shown
     assert "set one" in shown
 
 
-def test_a_cut_stream_begins_again() -> None:
-    """What was open when the stream was cut does not stay on the screen as if it had been said."""
+def test_cut_stream_starts_again() -> None:
+    """The open block does not stay on the screen as if it had been an answer."""
     shown = played(
         Said("Half a sen"),
         Noted("again", "the connection was cut"),
@@ -119,18 +119,18 @@ def test_a_cut_stream_begins_again() -> None:
     assert "The whole sentence." in shown
 
 
-def test_a_run_without_an_end_loses_nothing() -> None:
+def test_run_without_an_end_loses_nothing() -> None:
     assert "half" in played(Said("half"))
 
 
-def test_what_the_prompt_went_through_is_told() -> None:
+def test_compaction_and_recall_are_reported() -> None:
     shown = played(Began(MESSAGE, resumed=True), Asked(1, 10, 100, "m", compacted="it pays", recalled=2))
     assert "compacted: it pays" in shown
     assert "2 earlier details" in shown
 
 
-def test_the_status_line_follows() -> None:
-    """Context use after every prompt, the sums of the thread after every step."""
+def test_status_line_follows_the_run() -> None:
+    """Context use after every prompt, totals of the thread after every step."""
     sums = RunUsage(1000, 500, 20, 1_000_000, 1)
     glass = Glass(columns=100)
     player = Player(
@@ -146,7 +146,7 @@ def test_the_status_line_follows() -> None:
 
 
 def test_tokens_and_cost_follow_the_stream() -> None:
-    """Marked as an estimate while the answer comes, looked at twice a second at the most, exact after; dropped where it begins again."""
+    """Marked as an estimate while streaming, updated at most twice a second, exact afterwards."""
     sums = [RunUsage(1000, 0, 20, 1_000_000, 1), RunUsage(1400, 0, 120, 2_000_000, 2)]
     glass, now, asked_for = Glass(columns=120), [10.0], []
 
@@ -180,7 +180,7 @@ def test_tokens_and_cost_follow_the_stream() -> None:
     assert player.figures.under_way is None
 
 
-def test_a_price_that_nobody_knows_is_not_estimated() -> None:
+def test_unknown_price_is_not_estimated() -> None:
     player = Player(LiveArea(Glass(columns=120).console), FoldedLines(), StatusFigures(model="gpt"))
     player.take(Asked(1, 400, 1000, "gpt"))
     assert "~↑400 ~↓0 · $?" in player.lines()[-1].plain
@@ -189,8 +189,8 @@ def test_a_price_that_nobody_knows_is_not_estimated() -> None:
     assert "~" not in player.lines()[-1].plain
 
 
-def test_what_moves_while_it_moves() -> None:
-    """Thinking, the open block, a call that is written, and a running one with its last lines."""
+def test_live_lines_show_the_current_work() -> None:
+    """Thinking, the open block, a call being written, and a running one with its last lines."""
     glass = Glass(columns=60, lines=30)
     player = Player(LiveArea(glass.console), FoldedLines(), StatusFigures())
     player.take(Thought("deep thoughts"))
@@ -207,8 +207,8 @@ def test_what_moves_while_it_moves() -> None:
     assert not any("10%" in line for line in shown)
 
 
-def test_a_long_answer_scrolls_and_stays_whole() -> None:
-    """Taller than the screen, in pieces, with a narrow screen: every line is there once, in order."""
+def test_long_answer_scrolls_and_stays_whole() -> None:
+    """Taller than the screen, in pieces, on a narrow screen: every line once, in order."""
     text = "\n".join(f"{n}. item number {n}" for n in range(1, 80)) + "\n\n" + "word 中文 " * 300 + "\n\n"
     text += "```python\n" + "\n".join(f"x{n} = {n}" for n in range(150)) + "\n```\n\nThe end."
     glass = Glass(columns=50, lines=14)
@@ -228,7 +228,7 @@ def test_a_long_answer_scrolls_and_stays_whole() -> None:
     assert shown.endswith("The end.")
 
 
-def test_nothing_in_names_and_results_controls_the_terminal() -> None:
+def test_names_and_results_cannot_control_the_terminal() -> None:
     evil = "\x1b[2J\x07\u202e"
     shown = played(
         Calling("c", "tool", f"run: {evil}", {}),
@@ -239,7 +239,7 @@ def test_nothing_in_names_and_results_controls_the_terminal() -> None:
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
 
 
-def test_in_chinese() -> None:
+def test_run_is_shown_in_chinese() -> None:
     i18n.use("zh")
     shown = played(Thought("嗯"), Said("好的。"), Finished("stopped"))
     assert "思考了 1 秒" in shown

@@ -20,7 +20,7 @@ def engine(sqlite_url: str) -> Iterator[Engine]:
         yield opened
 
 
-def test_a_new_thread_knows_its_folder_and_an_empty_one_is_used_again(engine: Engine, tmp_path: Path) -> None:
+def test_new_thread_records_its_folder_and_an_empty_one_is_reused(engine: Engine, tmp_path: Path) -> None:
     first = startup.thread_for(engine, tmp_path)
     assert first is not None
     assert first.info.metadata["workspace"] == str(tmp_path)
@@ -34,7 +34,7 @@ def test_a_new_thread_knows_its_folder_and_an_empty_one_is_used_again(engine: En
     assert other.id != first.id
 
 
-def test_the_newest_of_this_folder(engine: Engine, tmp_path: Path) -> None:
+def test_continue_takes_the_newest_thread_of_this_folder(engine: Engine, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     mine = startup.new_thread(engine, here)
     mine.append("user", "in here")
@@ -46,24 +46,24 @@ def test_the_newest_of_this_folder(engine: Engine, tmp_path: Path) -> None:
         startup.thread_for(engine, tmp_path / "nowhere", last=True)
 
 
-def test_one_way_at_a_time(engine: Engine, tmp_path: Path) -> None:
+def test_only_one_way_to_choose_a_thread(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
         startup.thread_for(engine, tmp_path, last=True, new=True)
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         startup.folder(str(tmp_path / "no"))
     assert startup.folder(str(tmp_path)) == tmp_path.resolve()
 
 
-def test_a_title_is_one_short_line() -> None:
+def test_title_is_one_short_line() -> None:
     assert startup.title_from("  first\nline \x1b[2J of " + "x" * 200).startswith("first line ␛[2J of x")
     assert len(startup.title_from("x" * 200)) == 60
 
 
-def test_what_is_offered_and_how(engine: Engine, tmp_path: Path) -> None:
-    """Threads of this folder first, empty ones not at all; a preview shows the last words."""
+def test_picker_offers_threads_of_this_folder_first(engine: Engine, tmp_path: Path) -> None:
+    """Empty ones not at all; a preview shows the last messages."""
     mine = startup.new_thread(engine, tmp_path, "Mine")
     mine.append("user", "what is it?")
     mine.append("assistant", "it is \x1b[2J this")
@@ -79,7 +79,7 @@ def test_what_is_offered_and_how(engine: Engine, tmp_path: Path) -> None:
     assert "\x1b" not in preview
 
 
-def test_a_chat_of_a_user_goes_on_in_no_other_users_thread(engine: Engine, tmp_path: Path) -> None:
+def test_chat_of_a_user_continues_in_no_other_users_thread(engine: Engine, tmp_path: Path) -> None:
     other = engine.create("bo's", user="bo")
     with pytest.raises(NotFound, match="does not belong to user ann"):
         startup.thread_for(engine, tmp_path, name=other.id, user="ann")

@@ -1,4 +1,4 @@
-"""Lines of tool calls: a path is said once, one's own commands show what they printed, in both languages."""
+"""Lines of tool calls: a path is shown once, shell commands show their output, in both languages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def chinese() -> Iterator[None]:
     i18n.use("en")
 
 
-def test_what_the_outcome_says_already_is_not_said_before_it() -> None:
-    """A path that is part of the outcome stands there once; another one stays."""
+def test_outcome_does_not_repeat_the_path() -> None:
+    """A path in the outcome is shown once; another one stays."""
     edited = Called("1", "edit_file", "changed a/b.py (+4 −1)", "…")
     assert (
         call_line(edited, "edit: a/b.py (+4 −1)", 1, 100).plain
@@ -29,8 +29,8 @@ def test_what_the_outcome_says_already_is_not_said_before_it() -> None:
     assert "git status" in call_line(ran, "run: git status", 2, 100).plain
 
 
-def test_outcomes_are_said_in_chinese(chinese: None) -> None:
-    """What tools of ours report has a Chinese line."""
+def test_outcomes_are_shown_in_chinese(chinese: None) -> None:
+    """Each built-in tool's report has a Chinese line."""
     for english, said in (
         ("added hello.py (+2 −0)", "新建了 hello.py（+2 −0）"),
         ("exit code 1, 12 lines", "退出码 1，12 行"),
@@ -41,8 +41,8 @@ def test_outcomes_are_said_in_chinese(chinese: None) -> None:
         assert said in call_line(Called("1", "some_tool", english, ""), "", 1, 120).plain
 
 
-def test_ones_own_command_shows_what_it_printed() -> None:
-    """All of little, the end of much, and no exit code, which the folded line tells."""
+def test_shell_command_shows_its_output() -> None:
+    """All of little, the end of much, and no exit code, which the folded line has."""
     folds = FoldedLines()
     call = Calling("1", "run_command", "run: seq 3", {"command": "seq 3"})
     short = folds.fold_call(

@@ -1,4 +1,4 @@
-"""Handles that leave a thread: whatever a surface over several threads shows, expanding it gives the message it was shown for."""
+"""Handles of several threads: expanding one gives the message it was shown for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_handle_leads_to_the_message_it_was_shown_for(threads: list[list[b
         assert seen >= 2
 
 
-def test_a_handle_without_a_thread_is_refused_where_several_are_possible(tmp_path: Path) -> None:
+def test_handle_without_a_thread_is_refused_if_ambiguous(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as store:
         first = store.create("one")
         first.append("user", "the first words")
@@ -71,7 +71,7 @@ def test_a_handle_without_a_thread_is_refused_where_several_are_possible(tmp_pat
         assert "the first words" in MemoryTools(store).expand(f"[bs:{first.id[:8]}.2]")
 
 
-def test_what_the_tool_expands_from_another_thread_can_be_expanded_again(tmp_path: Path) -> None:
+def test_handle_of_another_thread_can_be_expanded_again(tmp_path: Path) -> None:
     with bench(tmp_path) as at:
         other = at.thread.engine.create("other")
         said = other.append("user", "words of another thread")

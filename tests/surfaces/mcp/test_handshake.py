@@ -1,4 +1,4 @@
-"""The opening of a session without the SDK: the same answers as the SDK's, and nothing lost where it takes over."""
+"""The MCP handshake without the SDK: the same answers, and nothing lost when the SDK takes over."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def answers_of_the_sdk(known: dict[str, ToolEndpoint], sent: list[bytes], answer
         ({"sampling": {"context": {}, "tools": {}}, "elicitation": {}}, {**CLIENT, "description": ""}),
     ],
 )
-def test_the_opening_is_answered_as_the_sdk_answers_it(
+def test_handshake_answers_like_the_sdk(
     known: dict[str, ToolEndpoint], version: str, capabilities: object, client: object
 ) -> None:
     sent = lines(
@@ -125,18 +125,18 @@ def test_the_opening_is_answered_as_the_sdk_answers_it(
     ],
     ids=str,
 )
-def test_what_is_not_plain_is_left_to_the_sdk(known: dict[str, ToolEndpoint], first: object) -> None:
+def test_unusual_opening_is_left_to_the_sdk(known: dict[str, ToolEndpoint], first: object) -> None:
     handshake = handshake_for(known)
     assert handshake.answer(lines(first)[0]) is None
     assert handshake.settled == []
 
 
 @pytest.mark.parametrize("line", [b"\n", b"{\n", b"\xff\n", b'{"jsonrpc":"2.0","id":1,"method":7}\n'])
-def test_lines_that_are_no_requests_are_left_to_the_sdk(known: dict[str, ToolEndpoint], line: bytes) -> None:
+def test_lines_that_are_not_requests_are_left_to_the_sdk(known: dict[str, ToolEndpoint], line: bytes) -> None:
     assert handshake_for(known).answer(line) is None
 
 
-def test_what_comes_out_of_order_is_left_to_the_sdk(known: dict[str, ToolEndpoint]) -> None:
+def test_out_of_order_messages_are_left_to_the_sdk(known: dict[str, ToolEndpoint]) -> None:
     handshake = handshake_for(known)
     first, ready, again, listing = lines(initialize(), INITIALIZED, initialize(), LIST)
     assert handshake.answer(first)
@@ -162,8 +162,8 @@ def served(store: Path, sent: bytes, answers: int) -> list[Any]:
     return told
 
 
-def test_nothing_is_lost_or_said_twice_where_the_sdk_takes_over(tmp_path: Path) -> None:
-    """One write with everything: the lines behind the opening were read into our buffer, and reach the SDK all the same."""
+def test_handover_to_the_sdk_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    """One write with everything: lines already in our buffer reach the SDK."""
     calls = [
         {
             "jsonrpc": "2.0",
@@ -185,17 +185,17 @@ def test_nothing_is_lost_or_said_twice_where_the_sdk_takes_over(tmp_path: Path) 
     assert first == second
 
 
-def test_a_session_that_only_lists_tools_ends_with_its_input(tmp_path: Path) -> None:
+def test_session_that_only_lists_tools_ends_with_its_input(tmp_path: Path) -> None:
     told = served(tmp_path / "s.db", b"".join(lines(initialize(), INITIALIZED, LIST)), 2)
     assert [answer["id"] for answer in told] == [1, "two"]
 
 
-def test_an_opening_that_is_wrong_gets_the_error_of_the_sdk(tmp_path: Path) -> None:
+def test_invalid_opening_gets_the_error_of_the_sdk(tmp_path: Path) -> None:
     told = served(tmp_path / "s.db", b"".join(lines(initialize(capabilities=[]), LIST)), 2)
     assert {answer["id"]: "error" in answer for answer in told} == {1: True, "two": True}
 
 
-def test_a_client_goes_on_after_the_opening_as_it_pleases(tmp_path: Path) -> None:
+def test_client_can_mix_requests_after_the_opening(tmp_path: Path) -> None:
     async def talk() -> list[bool]:
         way = StdioServerParameters(
             command=sys.executable,

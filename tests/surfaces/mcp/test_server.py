@@ -1,4 +1,4 @@
-"""The memory for other agents: a real client of the protocol talks to the real command over stdio."""
+"""The memory server for other agents: a real client talks to the real command over stdio."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def words(result: Any) -> str:
     return "\n".join(c.text for c in result.content)
 
 
-def test_a_client_finds_what_was_said_and_done(store: Path) -> None:
+def test_client_finds_messages_and_operations(store: Path) -> None:
     async def work(session: ClientSession) -> dict[str, Any]:
         listed = await session.list_tools()
         out: dict[str, Any] = {"names": [t.name for t in listed.tools]}
@@ -84,8 +84,8 @@ def test_a_client_finds_what_was_said_and_done(store: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_both_generations_of_the_protocol(store: Path, mode: str) -> None:
-    """With a handshake and without: the same tools with a word on every argument, the same answers, several questions at once."""
+def test_both_protocol_versions_work(store: Path, mode: str) -> None:
+    """With a handshake and without: the same tools, described arguments, the same answers, concurrent calls."""
 
     async def talk() -> dict[str, Any]:
         way = StdioServerParameters(
@@ -123,15 +123,15 @@ def test_both_generations_of_the_protocol(store: Path, mode: str) -> None:
     assert "query" in told["unfit"][1]
 
 
-def test_half_a_character_breaks_nothing(store: Path) -> None:
-    """Text that no line can carry comes and goes as far as it can be read."""
+def test_lone_surrogates_are_harmless(store: Path) -> None:
+    """Such text is exchanged as far as it can be read."""
     with backscroll.open(store, background=False) as engine:
         words, wrong = offers(MemoryTools(engine))["search"].answer({"query": "gate \ud800"})
     assert not wrong
     assert words.encode()
 
 
-def test_a_store_that_is_empty_answers_in_words(tmp_path: Path) -> None:
+def test_empty_store_is_explained(tmp_path: Path) -> None:
     async def work(session: ClientSession) -> tuple[Any, str]:
         none = await session.call_tool("recall", {"query": "anything?"})
         status = await session.call_tool("task_status", {})
@@ -158,7 +158,7 @@ def test_long_originals_come_in_pieces(store: Path) -> None:
             memory.recent_operations("ffff")
 
 
-def test_what_is_served_can_be_narrowed(store: Path) -> None:
+def test_server_can_be_limited_to_a_project_or_thread(store: Path) -> None:
     with backscroll.open(store, background=False) as engine:
         other = engine.create("elsewhere", project="work")
         other.append("user", "The gate code of the office is 9999.")

@@ -1,4 +1,4 @@
-"""A whole journey in Chinese, at two widths; and a window that changes its size in the middle."""
+"""A whole journey in Chinese, at two widths; and a window that is resized."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def fits(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(("columns", "environment"), [(80, {"LANG": "zh_CN.UTF-8"}), (50, {})])
-def test_from_the_first_word_to_the_last(stage: Stage, columns: int, environment: dict[str, str]) -> None:
-    """Everything is said in Chinese, by the setting of the system or by --lang; wide characters keep their columns."""
+def test_whole_session_in_chinese(stage: Stage, columns: int, environment: dict[str, str]) -> None:
+    """By the system's locale or by --lang; wide characters keep their columns."""
     question = call("ask_followup_question", question="要写成什么颜色？", options=["红色", "蓝色"])
     stage.plays(
         {"text": POEM, "chunk": 3, "reasoning": "我先想一想潮汐的事情。"},
@@ -82,8 +82,8 @@ def test_from_the_first_word_to_the_last(stage: Stage, columns: int, environment
     assert terminal.wait_for_end() == 0
 
 
-def test_a_window_that_changes_while_an_answer_comes(stage: Stage) -> None:
-    """Narrower and wider again: nothing of the status line is left behind, and what comes after fits the new width."""
+def test_window_can_be_resized_during_an_answer(stage: Stage) -> None:
+    """Narrower and wider again: no remains of the status line, and later output fits the new width."""
     go, paused = stage.outside / "go", stage.outside / "paused"
     late = (
         "Then a long sentence that has to be wrapped because the window is narrow by now, 很长很长的一句话。"

@@ -1,4 +1,4 @@
-"""A long afternoon with slash commands, mentions and commands of one's own; several conversations."""
+"""A long session with slash commands, mentions and shell commands; several threads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def number_of(terminal: Terminal, option: str) -> str:
     return line.partition(".")[0].strip(" ❯")
 
 
-def test_answers_are_made_again_edited_and_forked(stage: Stage) -> None:
-    """Alternatives, an edited question, an undo, a branch and another model: each request holds what is live, and only that."""
+def test_answers_can_be_regenerated_edited_and_forked(stage: Stage) -> None:
+    """Alternatives, an edit, an undo, a fork and another model: each request has the live messages only."""
     stage.plays(
         {"text": "To the sea."},
         {"text": "To the lake."},
@@ -62,8 +62,8 @@ def test_answers_are_made_again_edited_and_forked(stage: Stage) -> None:
     assert stage.asked()[-1]["model"] == "gpt-4.1-nano"
 
 
-def test_files_commands_and_pasted_lines_reach_the_model(stage: Stage) -> None:
-    """Mentions are data, a command of one's own runs unasked, pasted lines stay together and are sent by Enter alone."""
+def test_files_commands_and_pastes_reach_the_model(stage: Stage) -> None:
+    """Mentions are data, `!command` runs without approval, pasted lines stay together until Enter."""
     (stage.folder / "harbour.txt").write_text("the password is xylophone\n")
     stage.plays({"text": "I saw **everything**."}, {"text": "Read."})
     terminal = stage.ready()
@@ -89,8 +89,8 @@ def test_files_commands_and_pasted_lines_reach_the_model(stage: Stage) -> None:
     assert stage.record()[-2].text == "first line\n\n  second line, 第二行\n/third is no command"
 
 
-def test_the_graph_is_edited_and_the_model_hears_of_it(stage: Stage) -> None:
-    """A node and an attribute by keys alone; `graph` outside says the same, and undo takes it back."""
+def test_edited_graph_reaches_the_model(stage: Stage) -> None:
+    """A node and an attribute by keys alone; `graph` outside shows them, and undo reverts them."""
     stage.plays({"text": "A wizard."})
     terminal = stage.ready()
     terminal.enter("/graph edit")
@@ -112,8 +112,8 @@ def test_the_graph_is_edited_and_the_model_hears_of_it(stage: Stage) -> None:
     assert "grey" in stage.words()
 
 
-def test_a_conversation_is_found_again(stage: Stage) -> None:
-    """The picker narrows as one types and shows the last words; --continue takes the newest; /threads goes from one to another."""
+def test_thread_can_be_found_again(stage: Stage) -> None:
+    """The picker narrows while typing and previews messages; --continue takes the newest; /threads switches."""
     stage.plays({"text": "The answer was 42."}, {"text": "It rained."}, {"text": "Still 42."})
     terminal = stage.ready()
     terminal.enter("remember the number")

@@ -34,8 +34,8 @@ def worked(stage: Stage) -> Terminal:
     return terminal
 
 
-def test_an_edit_is_approved_blamed_rewound_and_redone(stage: Stage) -> None:
-    """The command line in the same folder tells who wrote a line and why, goes back with files and words, and forward again."""
+def test_edit_is_approved_blamed_rewound_and_redone(stage: Stage) -> None:
+    """The command line names who wrote a line and why, reverts files and messages, and redoes them."""
     terminal = worked(stage)
     terminal.type(CTRL_D)
     assert terminal.wait_for_end() == 0
@@ -54,7 +54,7 @@ def test_an_edit_is_approved_blamed_rewound_and_redone(stage: Stage) -> None:
 
 
 def test_rewind_and_redo_in_the_chat(stage: Stage) -> None:
-    """A picker of turns, what goes back, a preview, a yes; the next request knows nothing of what was taken back."""
+    """A picker of turns, a preview, a yes; the next request has nothing of what was reverted."""
     terminal = worked(stage)
     terminal.enter("/rewind")
     terminal.wait_for(

@@ -16,7 +16,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_cut_answer_goes_on_by_itself_and_a_cut_call_is_told(stage: Stage, language: str) -> None:
+def test_cut_answer_is_continued_and_cut_call_reported(stage: Stage, language: str) -> None:
     """Text is continued, half a file is not written, and the same call for the third time ends the run."""
     words = WORDS[language]
     again = [{"calls": [call("list_files")]}] * 5
@@ -47,7 +47,7 @@ def test_a_cut_answer_goes_on_by_itself_and_a_cut_call_is_told(stage: Stage, lan
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_an_answer_that_is_always_cut_ends_with_a_word(stage: Stage, language: str) -> None:
+def test_answer_that_is_always_cut_ends_with_a_message(stage: Stage, language: str) -> None:
     stage.plays(*[{"text": LONG}] * 6, max_output=100)
     terminal = stage.ready("--lang", language, columns=100, lines=60)
     terminal.enter("tell me everything")
@@ -58,8 +58,8 @@ def test_an_answer_that_is_always_cut_ends_with_a_word(stage: Stage, language: s
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_command_that_prints_a_megabyte_leaves_room_for_the_rest(stage: Stage, language: str) -> None:
-    """The screen has a few lines of it, the record all, and the next request beginning, end, and a handle."""
+def test_megabyte_of_output_leaves_room_in_the_prompt(stage: Stage, language: str) -> None:
+    """The screen has a few lines, the log all, and the next request beginning, end, and a handle."""
     stage.plays(
         {"calls": [command("seq 1 200000")]},
         {"text": "They are two hundred thousand."},

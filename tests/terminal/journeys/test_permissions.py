@@ -1,4 +1,4 @@
-"""Approval in a real terminal: what one key covers, what it never covers, what is not asked at all; in both languages."""
+"""Approval in a real terminal: what one key covers, what it never covers, what is never asked."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def lines(*commands: str) -> list[dict[str, Any]]:
 
 
 @languages
-def test_what_is_allowed_in_one_folder_is_asked_about_in_another(stage: Stage, language: str) -> None:
-    """`s` on `cd web && make test` covers that, however it is written; not the other folder, and not `cd`."""
+def test_rule_for_one_folder_does_not_apply_to_another(stage: Stage, language: str) -> None:
+    """`s` on `cd web && make test` covers that command in any form; not the other folder, and not `cd`."""
     words, folder = WORDS[language], project(stage)
     stage.plays(
         *lines("cd web && make test", "bash -lc 'cd ./web && make test'", "cd elsewhere && make test")
@@ -93,8 +93,8 @@ def test_what_is_allowed_in_one_folder_is_asked_about_in_another(stage: Stage, l
 
 
 @languages
-def test_reading_a_file_is_not_asked_and_a_protected_one_always(stage: Stage, language: str) -> None:
-    """`cat web/Makefile` goes ahead; `cat .env` is asked each time, for this once alone; its secret reaches no request."""
+def test_reading_needs_no_approval_but_protected_files_do(stage: Stage, language: str) -> None:
+    """`cat web/Makefile` runs; `cat .env` is asked each time, once only; no request contains its secret."""
     words, _ = WORDS[language], project(stage)
     stage.plays(*lines("cat web/Makefile", "cat .env", "cat '.e'nv | head -1"))
     stage.cli("permissions", "allow", "run_command(cat *)")  # as the version before kept it
@@ -114,10 +114,8 @@ def test_reading_a_file_is_not_asked_and_a_protected_one_always(stage: Stage, la
 
 
 @languages
-def test_a_subcommand_is_kept_and_wider_is_a_choice_that_shows_what_it_covers(
-    stage: Stage, language: str
-) -> None:
-    """`terraform apply` is never `terraform`; who wants more sees examples first, and may go back."""
+def test_subcommand_rule_can_be_widened_after_a_preview(stage: Stage, language: str) -> None:
+    """`terraform apply` is never `terraform`; widening shows examples first and can be cancelled."""
     words, folder = WORDS[language], project(stage)
     tools = stage.outside / "tools"
     tools.mkdir()
@@ -155,8 +153,8 @@ def test_a_subcommand_is_kept_and_wider_is_a_choice_that_shows_what_it_covers(
 
 
 @languages
-def test_looking_around_is_not_asked_but_in_the_strictest_mode(stage: Stage, language: str) -> None:
-    """Git, listings and pipelines go ahead in the mode that is the default; `strict` asks about each."""
+def test_read_only_commands_run_unless_strict(stage: Stage, language: str) -> None:
+    """Git, lists and pipelines run in the default mode; `strict` asks about each."""
     words, _ = WORDS[language], project(stage)
     looking = (
         "git init -q . >/dev/null",
@@ -183,8 +181,8 @@ def test_looking_around_is_not_asked_but_in_the_strictest_mode(stage: Stage, lan
     assert terminal.bells == 2
 
 
-def test_edits_of_what_steers_others_are_asked_about(stage: Stage) -> None:
-    """With `--approve edits` a source file is changed unasked, a build file and another agent's instructions are not."""
+def test_edits_of_build_files_and_instructions_need_approval(stage: Stage) -> None:
+    """With `--approve edits` a source file is changed at once; build files and agent instructions are not."""
     project(stage)
     stage.plays(
         {"calls": [call("write_file", path="src/a.py", content="x\n")]},

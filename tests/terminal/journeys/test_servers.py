@@ -1,4 +1,4 @@
-"""Bad MCP servers in front of a person: a line about each, and the chat goes on; handles that lead to another conversation."""
+"""Broken MCP servers: a line about each, and the chat goes on; handles of another thread."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def table(mode: str) -> str:
         ("zh", "y 允许", ["8 项未采用", "MCP 服务器 die 已结束", "[mcp.typo]"]),
     ],
 )
-def test_bad_servers_are_a_line_each_and_the_chat_goes_on(
+def test_broken_mcp_servers_do_not_end_the_chat(
     stage: Stage, language: str, allow: str, said: list[str]
 ) -> None:
-    """A bad schema, noise on standard output, death, a flood and a wrong table: the good server's tool is called all the same."""
+    """A bad schema, noise, a crash, a flood, a wrong table: one line each, and the good server still works."""
     modes = ["bad-schema", "noise", "die", "flood-lines", "fine"]
     settings = "\n".join(map(table, modes)) + "\n[mcp.typo]\ncomand = 'x'\n"
     stage.plays(
@@ -51,8 +51,8 @@ def test_bad_servers_are_a_line_each_and_the_chat_goes_on(
     terminal.wait_for("Still here.", READY, gone=BUSY)
 
 
-def test_a_handle_of_another_conversation_is_opened_from_there(stage: Stage) -> None:
-    """What `recall` quotes from another conversation carries its thread, and `expand` follows it."""
+def test_handle_of_another_thread_can_be_expanded(stage: Stage) -> None:
+    """A handle quoted by `recall` names its thread, and `expand` follows it."""
     with backscroll.open(stage.store) as store:
         other = store.create("harbour", project="p")
         said = other.append("user", "The anchor chain is 42 metres long.")

@@ -1,4 +1,4 @@
-"""Runs that do not go through: stopped by a key, killed in the middle, in front of a service that has its troubles."""
+"""Interrupted runs: stopped by a key, killed in the middle, a failing service."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.terminal.journeys.stage import BUSY, READY, Stage, command, wait_unti
 from tests.terminal.terminal import CTRL_C, CTRL_D, ENTER
 
 
-def test_stopped_in_mid_stream_and_gone_on(stage: Stage) -> None:
-    """Ctrl-C keeps what came, marked; the next request holds it; two of them at an empty line leave."""
+def test_run_is_stopped_during_a_stream_and_continued(stage: Stage) -> None:
+    """Ctrl-C keeps the text, marked; the next request has it; two at an empty line quit."""
     never = stage.outside / "never"
     stage.plays(
         {
@@ -45,8 +45,8 @@ def test_stopped_in_mid_stream_and_gone_on(stage: Stage) -> None:
     wait_until(lambda: [e["how"] for e in stage.ended()] == ["gone", "sent"])
 
 
-def test_what_was_stopped_on_purpose_is_told_and_not_offered(stage: Stage) -> None:
-    """The next start asks nothing, so that a return goes on with nothing; /continue does."""
+def test_stopped_run_is_reported_and_not_offered(stage: Stage) -> None:
+    """The next start asks nothing, so that Enter continues nothing; /continue does."""
     never = stage.outside / "never"
     stage.plays(
         {"text": "Never heard.", "wait_for_file": str(never)},
@@ -78,8 +78,8 @@ def test_what_was_stopped_on_purpose_is_told_and_not_offered(stage: Stage) -> No
     third.wait_for("没有未做完的事", READY)
 
 
-def test_a_result_that_was_accepted_or_left_open_is_not_offered_again(stage: Stage) -> None:
-    """Whoever judged a result has ended the run: the next start begins with the prompt, and says what was left."""
+def test_judged_result_is_not_offered_again(stage: Stage) -> None:
+    """A verdict has ended the run: the next start shows the prompt, and says what was left."""
     done = {"calls": [{"name": "attempt_completion", "arguments": {"result": "It is **done**."}}]}
     stage.plays(done, done)
     terminal = stage.ready()
@@ -101,8 +101,8 @@ def test_a_result_that_was_accepted_or_left_open_is_not_offered_again(stage: Sta
     third.wait_for("The last result was not accepted.")
 
 
-def test_a_limit_of_steps_is_told_and_not_offered(stage: Stage) -> None:
-    """Who sets a limit wants the run to end there."""
+def test_step_limit_is_reported_and_not_offered(stage: Stage) -> None:
+    """A limit is meant to end the run."""
     stage.plays({"calls": [command("echo one")]}, {"text": "The rest."}, settings="agent_max_steps = 1")
     terminal = stage.ready("--approve", "all")
     terminal.enter("work")
@@ -115,8 +115,8 @@ def test_a_limit_of_steps_is_told_and_not_offered(stage: Stage) -> None:
     again.wait_for("The rest.", READY)
 
 
-def test_killed_in_the_middle_of_a_command(stage: Stage) -> None:
-    """What the command started ends; the next start says what was left, goes on, and the model learns what is not known."""
+def test_chat_is_killed_during_a_command(stage: Stage) -> None:
+    """Its processes end; the next start reports it, continues, and tells the model what is unknown."""
     stage.plays(
         {"text": "I wait.", "calls": [command("echo $$ > pid; echo begun; exec sleep 600")]},
         {"text": "So it was broken off."},
@@ -144,8 +144,8 @@ def test_killed_in_the_middle_of_a_command(stage: Stage) -> None:
     ]
 
 
-def test_a_window_that_is_closed_in_the_middle_of_a_command(stage: Stage) -> None:
-    """The command ends with its terminal, what it did is recorded, and the next start goes on."""
+def test_window_is_closed_during_a_command(stage: Stage) -> None:
+    """The command ends with its terminal, its effects are recorded, and the next start continues."""
     stage.plays(
         {"calls": [command("echo $$ > pid; echo begun; exec sleep 600")]},
         {"text": "Welcome back."},
@@ -169,8 +169,8 @@ def test_a_window_that_is_closed_in_the_middle_of_a_command(stage: Stage) -> Non
     ]
 
 
-def test_killed_in_mid_stream(stage: Stage) -> None:
-    """What was streamed is not an answer yet: the next start says so, asks the model again, and the conversation is in order."""
+def test_chat_is_killed_during_a_stream(stage: Stage) -> None:
+    """The partial answer does not count: the next start says so, asks the model again, and the log is consistent."""
     never = stage.outside / "never"
     stage.plays(
         {"text": "Some words. More.", "chunk": 6, "wait_for_file": str(never), "wait_after": 3},
@@ -189,8 +189,8 @@ def test_killed_in_mid_stream(stage: Stage) -> None:
     assert "tell me" in stage.words()
 
 
-def test_a_busy_service_a_cut_stream_and_the_figures(stage: Stage) -> None:
-    """Both are tried again; what is paid for is on the ledger, attempts that failed included, and all surfaces say the same."""
+def test_overload_and_cut_stream_are_retried_and_counted(stage: Stage) -> None:
+    """The ledger has every paid call, failed attempts included, and all surfaces agree."""
     usage = {"input": 12_000, "cached": 9_000, "output": 700}
     stage.plays(
         {"fault": {"status": 429, "message": "slow down", "retry_after": 0.1}},
@@ -231,8 +231,8 @@ def test_a_busy_service_a_cut_stream_and_the_figures(stage: Stage) -> None:
     assert f"${money + guessed:.6f}" in told
 
 
-def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(stage: Stage) -> None:
-    """The service names its window; the past is condensed, the question is asked once more, and answered."""
+def test_prompt_that_is_too_long_is_compacted_and_resent(stage: Stage) -> None:
+    """The service names its window; the past is condensed, and the question is answered."""
     stage.plays({"text": "Fine.", "times": 100}, once=False, window=9_000, settings="budget = 100000")
     with backscroll.open(str(stage.store), background=False) as store:
         thread = store.create("A long talk", metadata={"workspace": str(stage.folder)})

@@ -1,4 +1,4 @@
-"""Answers as they arrive, and the same for programs."""
+"""Answers as they stream, and the same for programs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ print("hello")
 The end."""
 
 
-def test_an_answer_is_drawn_while_it_comes(stage: Stage) -> None:
-    """Blocks that are whole stand there as Markdown before the rest has come; then the figures are those of the service."""
+def test_answer_is_drawn_while_it_streams(stage: Stage) -> None:
+    """Complete blocks appear as Markdown before the rest; then the figures are those of the service."""
     go, paused = stage.outside / "go", stage.outside / "paused"
     stage.plays(
         {
@@ -54,8 +54,8 @@ def test_an_answer_is_drawn_while_it_comes(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("kind", ["openai-responses", "anthropic"])
-def test_other_wires(stage: Stage, kind: str) -> None:
-    """Thinking, two calls at once, a refusal and the figures, over the wires of other services."""
+def test_other_wires_work_in_the_chat(stage: Stage, kind: str) -> None:
+    """Thinking, two calls at once, a refusal and the figures."""
     stage.plays(
         {
             "text": "I look.",
@@ -80,8 +80,8 @@ def test_other_wires(stage: Stage, kind: str) -> None:
     terminal.wait_for("Good bye.", "↑12k ↓73", "75% cached", READY, gone=BUSY)
 
 
-def test_the_same_for_programs(stage: Stage) -> None:
-    """`run --jsonl` in the same folder: what was refused, what it cost and how it ended are told, by exit code too."""
+def test_run_jsonl_reports_the_same_for_programs(stage: Stage) -> None:
+    """What was refused, the cost and the end, also by exit code."""
     stage.plays(
         {
             "text": "I try.",

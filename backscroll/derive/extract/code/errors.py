@@ -1,4 +1,4 @@
-"""Errors by name: which one a program reported, its message, and where in the user's own code it occurred."""
+"""Errors by name: which one a program reported, its message, and its location in the user's own code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MESSAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class ErrorMention:
-    """An error that was reported."""
+    """A reported error."""
 
     name: str
     message: str
     place: str  # a file; empty: unknown
-    line: str  # as it is in the text
+    line: str  # as written in the text
 
 
 def trouble_in(text: str) -> ErrorMention | None:
@@ -29,7 +29,7 @@ def trouble_in(text: str) -> ErrorMention | None:
         for found in pattern.finditer(text):
             if not _telling(text, found):
                 continue
-            # One with a message says more than one that is only named.
+            # An error with a message is more useful than a bare name.
             rank = found.start() + (_WIDE if found["message"] else 0)
             if best is None or rank > best[0]:
                 best = (rank, found)
@@ -49,7 +49,7 @@ def _telling(text: str, found: re.Match[str]) -> bool:
         return False
     start = text.rfind("\n", 0, found.start()) + 1
     before = text[start : found.start()].lstrip()
-    # Source code speaks of errors too: what is raised, caught, imported or defined there did not happen.
+    # Source code mentions errors too: one that is raised, caught, imported or defined there did not occur.
     return not re.match(
         r"(?:\d+[\s:|→]+)?\s*(?:except|raise|throw|throws|catch|import|from|class|return|if|new|def|pub|#|//|\*|\w+\s*=)\b",
         before,
@@ -57,7 +57,7 @@ def _telling(text: str, found: re.Match[str]) -> bool:
 
 
 def short_name(name: str) -> str:
-    """Return an error without the module it comes from: `json.decoder.JSONDecodeError` is a `JSONDecodeError`."""
+    """Return an error without its module: `json.decoder.JSONDecodeError` is a `JSONDecodeError`."""
     return name.rsplit(".", 1)[-1]
 
 

@@ -1,7 +1,7 @@
 """Assertions from prose about code: paths, functions with their files, packages with versions, decisions, errors.
 
-Owns sentences, English and Chinese mixed as people write them, and blocks that a user pasted. Questions, conditions and plans
-to look at something are not decisions.
+Owns sentences, English and Chinese mixed as people write them, and blocks that a user pasted. Questions, conditions and
+plans to investigate are not decisions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UPGRADED_ZH = late(
 
 
 def is_about_code(told: Sequence[Utterance]) -> bool:
-    """Return True if what was said names files, code or errors: only then are decisions about the work."""
+    """Return True if the text names files, code or errors: only then are decisions about the work."""
     for one in told:
         text = one.text[:_WIDE]
         if "```" in text or CODE.search(text) or paths_in(text) or any(p.search(text) for p in error_names()):
@@ -49,7 +49,7 @@ def is_about_code(told: Sequence[Utterance]) -> bool:
 
 
 def read_prose(told: Sequence[Utterance], known: Sequence[str] = ()) -> Iterator[Assertion]:
-    """Yield what was said about code. `known` are files that tools named in full: a short name means the one it ends."""
+    """Yield statements about code. `known` are files that tools named in full: a short name refers to the one that ends with it."""
     files = _PathIndex(known)
     for one in told:
         text = one.text[:_WIDE]
@@ -64,13 +64,13 @@ def read_prose(told: Sequence[Utterance], known: Sequence[str] = ()) -> Iterator
 
 
 class _PathIndex:
-    """Paths by their ends."""
+    """Paths indexed by their ends."""
 
     def __init__(self, known: Sequence[str]) -> None:
         self._known = list(dict.fromkeys(known))
 
     def full(self, path: str) -> str:
-        """Return the only known file that ends so; the path itself where there is none, or several."""
+        """Return the only known file with this ending; the path itself if there is none, or more than one."""
         short = path.removeprefix("./")
         ends = [k for k in self._known if k == path or k.endswith("/" + short)]
         return ends[0] if len(ends) == 1 else path
@@ -110,7 +110,7 @@ def _kinds() -> tuple[re.Pattern[str], re.Pattern[str], Mapping[str, str]]:
 def _read_definitions(
     spot: StatementPlace, text: str, paths: Mapping[str, str], *, user: bool
 ) -> Iterator[Assertion]:
-    """Yield functions and classes that a sentence names as such, and the file in which it says they are."""
+    """Yield functions and classes that a sentence names as such, and the file it places them in."""
     names: dict[str, str] = {}
     before, behind, kinds = _kinds()
     if not any(kind in text for kind in kinds) and "()`" not in text:
@@ -139,7 +139,7 @@ def _read_definitions(
 
 
 def _holds(text: str, path: str, name: str) -> bool:
-    """Return True if a sentence says that a file holds what has this name."""
+    """Return True if a sentence says that a file contains something of this name."""
     at, place = text.find(name), text.find(path)
     if at < 0 or place < 0 or shape("names", "sought").search(text[: min(at, place)].rstrip("` ")):
         return False
@@ -150,18 +150,18 @@ def _holds(text: str, path: str, name: str) -> bool:
 
 
 def _is_example(text: str, path: str) -> bool:
-    """Return True if a sentence only says what a file could be called."""
+    """Return True if a sentence only gives an example of a file name."""
     return bool(shape("names", "example").search(text[: max(0, text.find(path))]))
 
 
 def _is_file(path: str) -> bool:
-    """Return True for a path that ends like a file; a folder is none."""
+    """Return True for a path that ends like a file name; folders do not count."""
     last = path.rsplit("/", 1)[-1]
     return bool(re.search(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}$", last)) or last in words("names", "files")
 
 
 def _is_identifier(name: str, text: str) -> bool:
-    """Return True for what is written as code: in backticks, with an underscore, a hump, a dot or brackets behind it."""
+    """Return True for code spelling: in backticks, with an underscore, camel case, a dot or following brackets."""
     if len(name) < 3 or name.lower() in words("decisions", "stop") | words("decisions", "end"):
         return False
     return (
@@ -184,7 +184,7 @@ def _package_words() -> re.Pattern[str]:
 
 
 def _packages(spot: StatementPlace, text: str) -> Iterator[Assertion]:
-    """Yield packages that a sentence calls so, and versions."""
+    """Yield packages that a sentence calls so, and their versions."""
     if re.search(r"[=@~]\^?~?\d|\d\.\d", text):
         for pattern in (_PINNED, _UPGRADED, _UPGRADED_ZH):
             for found in pattern.finditer(text):
@@ -214,7 +214,7 @@ def _read_pasted_error(said: Utterance, fence: Sentence) -> Iterator[Assertion]:
 
 
 def _errors(spot: StatementPlace, text: str, paths: Sequence[str]) -> Iterator[Assertion]:
-    """Yield errors that a sentence names, and whether it says that they happen or are over."""
+    """Yield errors that a sentence names, and whether it says that they occur or are fixed."""
     names: dict[str, str] = {}
     for pattern in error_names():
         for found in pattern.finditer(text):
@@ -239,7 +239,7 @@ def _errors(spot: StatementPlace, text: str, paths: Sequence[str]) -> Iterator[A
 
 
 def _in_code(text: str, name: str) -> bool:
-    """Return True if a name is in a piece of code rather than by itself: a signature that throws is not an error."""
+    """Return True if a name is inside code rather than by itself: a signature that throws is not an error."""
     return any(name in ticked and " " in ticked for ticked in re.findall(r"`([^`\n]{1,300})`", text))
 
 
@@ -265,7 +265,7 @@ def _read_decisions(spot: StatementPlace, text: str, *, user: bool) -> Iterator[
         if new and old and new.lower() != old.lower():
             yield spot.relation(new, "", "replaces", old, "", sure)
         if not user and shape("decisions", "done").search(text):
-            return  # an account of what was done
+            return  # a report of what was done
         name = what or (_phrase_decision(new, old, tongue))
         yield spot.node(name, "decision", sure)
         why = shape("decisions", f"reason_{tongue}").search(text)
@@ -295,12 +295,12 @@ def _clause(what: str | None) -> str:
 
 
 def _thing(name: str | None, tongue: str) -> str:
-    """Return the name of a thing: without articles before it and without what goes on behind it; empty where nothing is left."""
+    """Return the name of a thing, without leading articles and trailing clauses; empty if nothing is left."""
     if not name:
         return ""
     ticked = re.match(r"\s?[`\"「“]([^`\"」”]{1,60})[`\"」”]", name)
     if ticked:
-        # A whole expression is not a thing that is chosen.
+        # A whole expression is not the name of a choice.
         return "" if re.search(r"\(.+\)|=|;", ticked[1]) else ticked[1].strip()
     if tongue == "zh":
         text = name.strip(" .,，").removesuffix("了").removesuffix("吧").strip()

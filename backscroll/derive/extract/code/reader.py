@@ -1,7 +1,7 @@
-"""Assertions of a turn of a coding session: files, functions, packages, decisions, errors, commands and how they ended.
+"""Assertions of a coding turn: files, functions, packages, decisions, errors, commands and their outcomes.
 
-Owns putting together what tools did (`derive/extract/code/tools`) and what was said about it (`derive/extract/code/prose`). A turn that has
-nothing to do with code gives nothing.
+Owns combining what tools did (`derive/extract/code/tools`) with what was said (`derive/extract/code/prose`). A turn that has
+nothing to do with code yields nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOOKING = frozenset({"read", "search", "list"})
 
 
 def read(messages: Sequence[Message], told: Sequence[Utterance] | None = None) -> list[Assertion]:
-    """Return what these messages (one turn, in order) say; `told` is their speech, if already known."""
+    """Return what these messages (one turn, in order) say; `told` is their speech, if already extracted."""
     spoken = speeches(messages) if told is None else told
     acts = acts_of(unfold_calls([m for m in messages if not m.hidden and not m.deleted]))
     if not any(act.wanted.kind in _CODING | _LOOKING for act in acts) and not is_about_code(spoken):
@@ -35,12 +35,12 @@ def read(messages: Sequence[Message], told: Sequence[Utterance] | None = None) -
 
 
 def about_code(messages: Sequence[Message], told: Sequence[Utterance]) -> bool:
-    """Return True for a turn of work, and for one in which people speak of files, code or errors."""
+    """Return True for a coding turn, or one in which people mention files, code or errors."""
     return at_work(messages) or is_about_code(told)
 
 
 def at_work(messages: Sequence[Message]) -> bool:
-    """Return True for a turn in which tools worked on files or ran commands: what the assistant says there is about its work."""
+    """Return True for a turn in which tools changed files or ran commands: there the assistant speaks about its work."""
     return any(
         isinstance(part, ToolCall) and kind_of(part.name, part.arguments) in _CODING | _LOOKING
         for message in messages

@@ -1,4 +1,4 @@
-"""Commands of a shell as the rules for coding sessions read them: packages put in and taken out, files removed and moved."""
+"""Shell commands for the coding rules: packages installed and removed, files deleted and moved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = 120  # characters of a word that may name a package
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that a command names."""
+    """A package named in a command."""
 
     name: str
     version: str
@@ -32,7 +32,7 @@ class Package:
 
 
 def pieces(command: str) -> list[list[str]]:
-    """Return the simple commands of a line, each as words; what is written into a file by `<<` is left out."""
+    """Return the simple commands of a line, each as words; here-documents are left out."""
     text = command[:_LONGEST]
     heredoc = _HEREDOC.search(text)
     if heredoc:
@@ -55,7 +55,7 @@ def _phrases(key: str) -> tuple[tuple[str, ...], ...]:
 
 
 def packages_of(command: str) -> list[Package]:
-    """Return packages that a command puts in or takes out."""
+    """Return packages that a command installs or removes."""
     out: list[Package] = []
     for said in pieces(command):
         for key in ("install", "remove"):
@@ -78,13 +78,13 @@ def _parse_packages(arguments: list[str], *, removed: bool) -> Iterator[Package]
 
 
 def is_telling(command: str) -> bool:
-    """Return True for commands whose outcome says how the project fares."""
+    """Return True for commands whose outcome shows the state of the project."""
     first = command.split(" ")
     return first[0] in words("commands", "telling") or " ".join(first[:2]) in words("commands", "telling")
 
 
 def files_of(command: str) -> Iterator[tuple[str, str, str]]:
-    """Yield files that a command touches: what is done to them, the path, and for a move where to."""
+    """Yield files that a command touches: the operation, the path, and the destination of a move."""
     for said in pieces(command):
         program, rest = said[0].rsplit("/", 1)[-1], said[1:]
         if program == "git" and rest[:1] in (["rm"], ["mv"]):
@@ -101,5 +101,5 @@ def files_of(command: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_file(word: str) -> bool:
-    """Return a path with an ending, and no pattern."""
+    """Return True for a path with an extension and without wildcards."""
     return bool(re.search(r"[\w)]\.[A-Za-z0-9]{1,8}$", word)) and not re.search(r"[*?$`{}<>|]|/dev/", word)

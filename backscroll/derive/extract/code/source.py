@@ -1,6 +1,6 @@
-"""Source code that a tool wrote: what it defines, and which packages it brings in.
+"""Source code written by tools: what it defines, and which packages it imports.
 
-Owns reading a piece of code by the ending of its file's name (`extract_code.toml`); nothing is parsed, because pieces of
+Owns reading a piece of code by its file extension (`extract_code.toml`); nothing is parsed, because pieces of
 edits are not whole programs.
 """
 
@@ -24,7 +24,7 @@ _ENTRY = frozenset({"main", "setup", "init", "run", "test"})
 
 @dataclass(frozen=True, slots=True)
 class CodeDefinition:
-    """Something that code defines."""
+    """A definition in code."""
 
     name: str
     kind: str  # class or function
@@ -44,12 +44,12 @@ def _shapes(language: str, key: str) -> tuple[re.Pattern[str], ...]:
 
 
 def language_of_file(path: str) -> str:
-    """Return the language of a file by its ending; empty where that is unknown."""
+    """Return the language of a file by its extension; empty if unknown."""
     return _by_ending().get(path.rsplit(".", 1)[-1].lower(), "") if "." in path else ""
 
 
 def defined_by(path: str, code: str) -> list[CodeDefinition]:
-    """Return what a piece of code defines for others: classes first, then functions; not what begins with an underscore or is a test."""
+    """Return what a piece of code defines for others: classes first, then functions; no private names and no tests."""
     language = language_of_file(path)
     if not language:
         return []
@@ -60,7 +60,7 @@ def defined_by(path: str, code: str) -> list[CodeDefinition]:
             if name.startswith("_") or name.lower().startswith("test") or name in _ENTRY or len(name) < 3:
                 continue
             if language == "python" and told == "def" and found[0][:1] in " \t":
-                continue  # a method: its class is used
+                continue  # a method: its class stands for it
             kind = "class" if told in _CLASSES else "function"
             start = code.rfind("\n", 0, found.end()) + 1
             end = code.find("\n", found.end())
@@ -70,7 +70,7 @@ def defined_by(path: str, code: str) -> list[CodeDefinition]:
 
 
 def packages_in(path: str, code: str) -> Iterator[tuple[str, str]]:
-    """Yield packages that a piece of code brings in, with the line; not what comes with the language, nor the project's own."""
+    """Yield packages that a piece of code imports, with the line; not the standard library, nor the project's own modules."""
     language = language_of_file(path)
     if not language:
         return
@@ -91,7 +91,7 @@ def packages_in(path: str, code: str) -> Iterator[tuple[str, str]]:
 
 
 def _inside(path: str, module: str) -> bool:
-    """Return True for a module of the project itself: its folder is one that the file lies in too."""
+    """Return True for a module of the project itself: the file is in a folder of that name."""
     folders = module.split("/")[3:4]
     return bool(folders) and f"/{folders[0]}/" in f"/{path}"
 

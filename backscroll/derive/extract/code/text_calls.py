@@ -1,7 +1,7 @@
-"""Tool calls written out in the text: as tags (Cline and its relatives) or as functions (older OpenHands), with their answers.
+"""Tool calls written in the text: as tags (Cline and its relatives) or as functions (older OpenHands), with their answers.
 
-Owns turning such a message into one with real calls and results, under the same names, so that the rules for calls read it
-too.
+Owns turning such a message into one with real calls and results, under the same names, so that the rules for calls
+apply to it too.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _FAILED = late(r"(?i)\b(?:error|failed|exit code [1-9]|exit(?:ed)? with (?:code 
 
 
 def unfold_calls(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages, with calls and answers that are in the text as parts of their own; most come back as they are."""
+    """Return the messages with calls and answers in the text as separate parts; most are returned unchanged."""
     out: list[Message] = []
-    waiting: list[tuple[str, str]] = []  # names and ids of calls that have no answer yet
+    waiting: list[tuple[str, str]] = []  # names and ids of unanswered calls
     for message in messages:
         text = message.text[:_WIDE]
         parts: list[Part] = []
@@ -56,7 +56,7 @@ def _has_calls(message: Message) -> bool:
 def _calls(text: str, home: str) -> Iterator[ToolCall]:
     at = number = 0
     opens = sorted((*_OPENS.finditer(text), *_FUNCTION.finditer(text)), key=lambda m: m.start())
-    never: set[str] = set()  # ends that do not come any more: nothing is looked for twice
+    never: set[str] = set()  # closing tags that are known to be missing: none is searched for twice
     for tag in opens:
         function = tag[0].startswith("<function")
         name, end = tag["name"], "</function>" if function else f"</{tag['name']}>"
@@ -76,7 +76,7 @@ def _is_tool(name: str) -> bool:
 
 
 def _fields(body: str, *, function: bool) -> dict[str, str]:
-    """Return the arguments inside a call; what is inside one of them is not an argument."""
+    """Return the arguments inside a call, without descending into them."""
     out: dict[str, str] = {}
     at = 0
     for tag in (_PARAMETER if function else _FIELD).finditer(body):
@@ -94,7 +94,7 @@ def _fields(body: str, *, function: bool) -> dict[str, str]:
 
 
 def _answers(text: str, waiting: list[tuple[str, str]]) -> Iterator[ToolResult]:
-    """Yield answers in the order of the calls; what a program says about its surroundings ends the last one."""
+    """Yield answers in the order of the calls; a report of the environment ends the last one."""
     found = list(_ANSWER.finditer(text))
     for n, answer in enumerate(found):
         stop = found[n + 1].start() if n + 1 < len(found) else len(text)

@@ -1,7 +1,7 @@
-"""Assertions from tool calls: files read and changed, packages, commands with how they ended, errors that came and went.
+"""Assertions from tool calls: files read and changed, packages, commands with their outcomes, errors that appeared and were fixed.
 
-Owns reading calls and how they ended, never the words of a result: a tool's output may hold anything. Of a command that
-failed, the name of the error, its message and its place are taken; an error is open until the same command succeeds.
+Owns reading calls and their outcomes, never the words of a result: a tool's output may hold anything. Of a failed command
+only the name of the error, its message and its location are taken; an error is open until the same command succeeds.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from backscroll.vocab.part import Json, ToolCall, ToolResult
 _PATCHED = re.compile(r"^\*\*\* (?P<verb>Add|Update|Delete) File: (?P<path>.+)$", re.MULTILINE)
 _MOVED = re.compile(r"^\*\*\* Move to: (?P<path>.+)$", re.MULTILINE)
 _VERBS = {"Add": "created", "Update": "edited", "Delete": "deleted"}
-_DEFINED = 6  # names of one file that are taken
-_BROUGHT = 8  # packages of one file
+_DEFINED = 6  # names taken from one file
+_BROUGHT = 8  # packages taken from one file
 _LONGEST = 260  # characters of a path or a command
 _NEW_TEXT = tuple(
     "content contents file_text new_string new_str code_edit replacement_text text new_source".split()
@@ -42,7 +42,7 @@ _COUNTED = re.compile(r"\b(?:0|no) (?:\w+ )?(?:errors?|failures?|failed|issues?|
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """One call with how it ended."""
+    """One call with its outcome."""
 
     call: ToolCall
     wanted: CallDetails
@@ -53,27 +53,27 @@ class CallOutcome:
 
     @property
     def failed(self) -> bool:
-        """True where it did not work."""
+        """True if the call failed."""
         return self.digest.is_error or bool(self.digest.exit_code)
 
     def spot(self, quote: str) -> StatementPlace:
-        """Return a place in the call."""
+        """Return the location of a statement in the call."""
         return StatementPlace(
             quote, self.message.revision, (self.message.author or "").strip() or self.message.role
         )
 
     def told_at(self, quote: str) -> StatementPlace:
-        """Return a place in the answer."""
+        """Return the location of a statement in the answer."""
         home = self.answer or self.message
         return StatementPlace(quote, home.revision, self.digest.tool_name)
 
 
 @dataclass(slots=True)
 class _OpenError:
-    """An error that has not gone away yet."""
+    """An error that is still open."""
 
     trouble: ErrorMention
-    changed: list[str] = field(default_factory=list[str])  # files that were changed since
+    changed: list[str] = field(default_factory=list[str])  # files changed since
 
 
 def acts_of(messages: Sequence[Message]) -> list[CallOutcome]:
@@ -101,10 +101,10 @@ def acts_of(messages: Sequence[Message]) -> list[CallOutcome]:
 
 
 def read_acts(acts: Sequence[CallOutcome]) -> Iterator[Assertion]:
-    """Yield what the calls of a turn say, in order."""
+    """Yield the assertions that the calls of a turn support, in order."""
     waiting: dict[str, _OpenError] = {}  # errors by the command that reported them
     for act in acts:
-        kind = "edit" if _patch(act) else act.wanted.kind  # Codex hands patches to its shell
+        kind = "edit" if _patch(act) else act.wanted.kind  # Codex passes patches through its shell
         if kind in ("write", "edit") and not act.failed:
             for claim in _read_changed_files(act):
                 yield claim
@@ -134,7 +134,7 @@ def paths_of(wanted: CallDetails) -> list[str]:
 
 
 def _is_path(text: str) -> bool:
-    """Return one line that names something, and that is there tomorrow."""
+    """Return True for a one-line path that is not temporary."""
     fits = 0 < len(text.strip()) <= _LONGEST and "\n" not in text and any(c.isalnum() for c in text)
     return fits and not shape("changes", "temporary").search(text.strip())
 
@@ -143,7 +143,7 @@ def _is_path(text: str) -> bool:
 
 
 def _read_changed_files(act: CallOutcome) -> Iterator[Assertion]:
-    """Yield files that a call wrote, edited, moved or deleted, and what the new code defines and brings in."""
+    """Yield files that a call wrote, edited, moved or deleted, and what the new code defines and imports."""
     patch = _patch(act)
     rows = list(_PATCHED.finditer(patch)) if patch else []
     for n, row in enumerate(rows):
@@ -169,7 +169,7 @@ def _read_changed_files(act: CallOutcome) -> Iterator[Assertion]:
 
 
 def _patch(act: CallOutcome) -> str:
-    """Return the patch in a call; empty where there is none."""
+    """Return the patch in a call; empty if there is none."""
     texts = [act.wanted.raw, *scalars(dict(act.wanted.arguments))]
     return next((text for text in texts if "*** " in text and _PATCHED.search(text)), "")
 
@@ -233,7 +233,7 @@ def _command(act: CallOutcome, waiting: dict[str, _OpenError]) -> Iterator[Asser
     names = _list_programs(command)
     if not names or act.result is None:
         return
-    name = names[-1]  # of several that run one after the other, the last one is heard last
+    name = names[-1]  # of several consecutive commands, only the last one's outcome is known
     trouble = _trouble(act, name)
     failed = act.failed or trouble is not None or _gave_up(act)
     if not (is_telling(name) or name in waiting or trouble is not None):
@@ -249,7 +249,7 @@ def _command(act: CallOutcome, waiting: dict[str, _OpenError]) -> Iterator[Asser
 
 
 def _gave_up(act: CallOutcome) -> bool:
-    """Return True if nothing says how a program ended, and what it said last is that it could not go on."""
+    """Return True if the exit status is unknown and the last lines report a failure."""
     if act.result is None or act.digest.exit_code is not None:
         return False
     last = act.result.said[-_LAST:]
@@ -258,7 +258,7 @@ def _gave_up(act: CallOutcome) -> bool:
 
 
 def _list_programs(command: str) -> list[str]:
-    """Return what is run, in order, as two runs of the same thing are both called; telling ones only, where there are such."""
+    """Return the programs run, in order, under names that two runs share; only the telling ones if there are any."""
     out: list[str] = []
     for said in pieces(command):
         name = command_name(" ".join(said))
@@ -283,7 +283,7 @@ def _trouble(act: CallOutcome, name: str) -> ErrorMention | None:
 
 
 def _line(act: CallOutcome) -> str:
-    """Return what was run, as it is in the call."""
+    """Return the command line as written in the call."""
     for key in cast("list[str]", tools("tools")["arguments"]["command"]):
         value = act.wanted.arguments.get(key)
         if isinstance(value, list):
@@ -342,7 +342,7 @@ def _success(name: str, spot: StatementPlace, waiting: dict[str, _OpenError]) ->
     before = waiting.pop(name, None)
     if before is not None:
         yield from _close_error(before, spot)
-    # Errors of earlier turns are over too; the fold finds which.
+    # Errors of earlier turns are fixed too; the fold determines which.
     yield spot.end(name, "command", "has_error", "", 0.9)
 
 

@@ -1,4 +1,4 @@
-"""The table behind the rules for coding sessions (`extract_code.toml`), read once, and a claim as those rules make it."""
+"""The table of the coding rules (`extract_code.toml`), read once, and claims as those rules make them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.table import read_table
 
-#: What a name of a thing looks like in a decision: one to four words, a path, something in backticks.
+#: Pattern for names in a decision: one to four words, a path, something in backticks.
 _NAME_EN = r"(?:`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|[\w@./+#-]+(?: [\w@./+#-]+){0,3})"
 _NAME_ZH = r"\s?(?:`[^`\n]{1,40}`|「[^」\n]{1,30}」|“[^”\n]{1,30}”|[A-Za-z][\w@./+# -]{0,38}[\w+#]|[\u4e00-\u9fff]{2,10}?)\s?"
 _REST_EN = r"(?:[^.;:!?\n]|\.(?=\w)){4,120}"
@@ -40,7 +40,7 @@ def shape(section: str, key: str) -> re.Pattern[str]:
 
 @cache
 def decisions(tongue: str, *, person: bool) -> tuple[re.Pattern[str], ...]:
-    """Return how decisions are put, in one language; a person's words count where a model's only say what it does next."""
+    """Return the phrasings of decisions in one language; a person's words count where a model's only announce its next step."""
     chinese = tongue == "zh"
     name, rest = (_NAME_ZH, _REST_ZH) if chinese else (_NAME_EN, _REST_EN)
     told = cast("Mapping[str, list[str]]", table()["decisions"])
@@ -53,7 +53,7 @@ def decisions(tongue: str, *, person: bool) -> tuple[re.Pattern[str], ...]:
 
 @cache
 def error_names() -> tuple[re.Pattern[str], ...]:
-    """Return how errors are named."""
+    """Return the patterns for names of errors."""
     return tuple(re.compile(row) for row in cast("list[str]", table()["errors"]["names"]))
 
 

@@ -1,5 +1,5 @@
-"""The reader of English: names, who is what, who does what, who is related to whom.
+"""The English reader: names, properties, actions and relations of people and things.
 
-`reader` is the entry point, `message` holds who "I" and "she" are while a message is read, `grammar` has words, phrases and clauses; the other modules are one kind of
+`reader` is the entry point, `message` resolves "I" and "she" while a message is read, `grammar` has words, phrases and clauses; the other modules are one kind of
 statement each.
 """

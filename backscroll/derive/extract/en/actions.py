@@ -35,7 +35,7 @@ _POSSESSIVE = frozenset({"my", "your", "his", "her", "their", "our", "its"})
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """The claim that a verb makes of its subject and object."""
+    """The claim that a verb makes about its subject and object."""
 
     forms: frozenset[str]
     pasts: frozenset[str]
@@ -56,7 +56,7 @@ class Verb:
 
 @cache
 def verbs() -> dict[str, tuple[Verb, ...]]:
-    """Return word -> the verbs that it is a form of."""
+    """Return the verbs by each of their forms."""
     out: dict[str, list[Verb]] = {}
     for row in table("extract_en_verbs")["verb"]:
         present, _, past = str(row["words"]).partition("|")
@@ -146,7 +146,7 @@ def _compares(line: ParsedSentence, i: int) -> bool:
 
 
 def _read_age(r: MessageReading, i: int) -> None:
-    """ "I turned 30 yesterday"."""
+    """Read "I turned 30 yesterday"."""
     line = r.line
     value = line.words[i + 1].text
     who, mood = subject(line, i)
@@ -159,7 +159,7 @@ def _read_age(r: MessageReading, i: int) -> None:
 
 
 def _follows(line: ParsedSentence, i: int, verb: Verb) -> int:
-    """Return where the object begins; -1 where the verb is not used so."""
+    """Return where the object begins; -1 if the verb does not apply there."""
     at = i + 1
     while line.tag(at) == "V" and line.low(at) not in {"there", "here"}:
         at += 1
@@ -172,7 +172,7 @@ def _follows(line: ParsedSentence, i: int, verb: Verb) -> int:
 
 
 def _verb(r: MessageReading, i: int, verb: Verb, at: int, who: tuple[NounPhrase, ...], told: Mood) -> bool:
-    """Return True if the verb says something here."""
+    """Return True if the verb makes a statement here."""
     line = r.line
     low = line.low(i)
     is_past = low in verb.pasts and (low not in verb.forms or line.low(i - 1) not in {"do", "does", "to"})
@@ -210,7 +210,7 @@ def _verb(r: MessageReading, i: int, verb: Verb, at: int, who: tuple[NounPhrase,
 
 
 def _passive(r: MessageReading, i: int, verb: Verb, who: tuple[NounPhrase, ...], mood: Mood) -> bool:
-    """ "was killed by Ann"."""
+    """Read "was killed by Ann"."""
     if r.line.low(i + 1) != "by" or verb.after or verb.value or mood.denied:
         return False
     for agent in object_phrases(r.line, i + 2):
@@ -222,7 +222,7 @@ def _passive(r: MessageReading, i: int, verb: Verb, who: tuple[NounPhrase, ...],
 
 
 def _agrees(line: ParsedSentence, i: int, past: bool, who: tuple[NounPhrase, ...]) -> bool:
-    """ "Tom likes", never "Tom like": that is not a verb."""
+    """Check agreement: "Tom likes", never "Tom like", which is not a verb."""
     low = line.low(i)
     if past or low.endswith(("s", "ing")) or len(who) > 1 or _HELPING & {line.low(i - 1), line.low(i - 2)}:
         return True
@@ -230,7 +230,7 @@ def _agrees(line: ParsedSentence, i: int, past: bool, who: tuple[NounPhrase, ...
 
 
 def _progressive(line: ParsedSentence, i: int) -> bool:
-    """ "is working", and not "keen on working"."""
+    """Check for "is working", and not "keen on working"."""
     at = i - 1
     while line.tag(at) in "VN":
         at -= 1
@@ -305,7 +305,7 @@ def _somewhere(found: NounPhrase) -> bool:
 
 
 def _says_nothing(r: MessageReading, verb: Verb, found: NounPhrase, to: NamedThing) -> bool:
-    """Return True for objects of which nothing can be kept: pronouns for things, passing matters, clauses."""
+    """Return True for objects not worth keeping: pronouns for things, passing matters, clauses."""
     if to.name in {"@it", "@they", "@we"} or (found.pronoun and verb.object in _THINGS):
         return True
     if verb.proper and not _definite(verb, found, to):
@@ -327,7 +327,7 @@ def _says_nothing(r: MessageReading, verb: Verb, found: NounPhrase, to: NamedThi
 
 
 def _read_leaving(r: MessageReading, verb: Verb, found: NounPhrase, who: NamedThing, mood: Mood) -> None:
-    """ "quit my job at Siemens"."""
+    """Read "quit my job at Siemens"."""
     line = r.line
     at = phrase(line, found.end + 1) if line.low(found.end) in {"at", "with", "in"} else None
     if at is not None and at.name is not None:
@@ -339,7 +339,7 @@ def _read_leaving(r: MessageReading, verb: Verb, found: NounPhrase, who: NamedTh
 
 
 def _fit_object(verb: Verb, found: NounPhrase, to: NamedThing, person: bool) -> NamedThing | None:
-    """Return the object with its type; none where the verb cannot have such an object."""
+    """Return the object with its type; None if the verb cannot have such an object."""
     if person:
         if verb.person is None and verb.object in _THINGS and found.name is None:
             return None

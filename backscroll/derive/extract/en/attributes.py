@@ -1,6 +1,6 @@
 """Assertions from "be": "Ann is a nurse", "my eyes are blue", "he is from Rome".
 
-Owns sentences around "be".
+Owns sentences with "be".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AT = frozenset("in at inside on".split())
 
 @cache
 def _own_words() -> dict[str, str]:
-    """Return what belongs to a person ("my job is …") as an attribute."""
+    """Return the attribute for a possession of a person ("my job is …")."""
     return {
         str(word): str(predicate)
         for predicate, listed in table()["own"].items()
@@ -33,7 +33,7 @@ def _own_words() -> dict[str, str]:
 
 @cache
 def _predicates() -> dict[str, str]:
-    """ "married to" -> relation or attribute."""
+    """Return the relation or attribute of a predicative phrase ("married to")."""
     return {
         word.replace("_", " "): str(predicate)
         for predicate, listed in table()["predicative"].items()
@@ -42,7 +42,7 @@ def _predicates() -> dict[str, str]:
 
 
 def being(r: MessageReading, i: int) -> bool:
-    """Return a form of "be" at `i`; true where it was one."""
+    """Read a form of "be" at `i`; return True if there was one."""
     line = r.line
     low = line.low(i)
     if low not in _BE and not (low == "'s" and _stands_for_is(r, i)):
@@ -132,7 +132,7 @@ def _age(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> bool:
 
 
 def _own(r: MessageReading, one: NounPhrase, at: int, mood: Mood) -> bool:
-    """ "my favourite food is pizza", "her eyes are green", "his job is …"."""
+    """Read "my favourite food is pizza", "her eyes are green", "his job is …"."""
     line = r.line
     owner = r.owner(one)
     if owner is None:
@@ -171,7 +171,7 @@ def _end_of(r: MessageReading, at: int) -> int:
 
 
 def _value(r: MessageReading, at: int) -> str:
-    """Return the words of a complement: a noun phrase, or what is done ("playing the piano")."""
+    """Return the words of a complement: a noun phrase or an activity ("playing the piano")."""
     line = r.line
     found = phrase(line, at)
     if found is not None and not found.pronoun and (found.text and line.tag(at) != "B"):
@@ -190,7 +190,7 @@ def _value(r: MessageReading, at: int) -> str:
 
 
 def _favourite(r: MessageReading, one: NounPhrase, found: NounPhrase, mood: Mood) -> bool:
-    """ "horses are my favourite animal"."""
+    """Read "horses are my favourite animal"."""
     low = found.text.lower()
     if not low.startswith(("favorite", "favourite")):
         return False
@@ -205,7 +205,7 @@ def _word(noun: str) -> str:
 
 
 def _predicative(r: MessageReading, one: NounPhrase, at: int, mood: Mood) -> bool:
-    """ "is married to", "is afraid of", "is in love with"."""
+    """Read "is married to", "is afraid of", "is in love with"."""
     line = r.line
     known = _predicates()
     for size in (3, 2, 1):
@@ -279,7 +279,7 @@ def _where(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
 
 
 def _noun(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
-    """ "is a nurse", "is my brother", "is the leader of the guild"."""
+    """Read "is a nurse", "is my brother", "is the leader of the guild"."""
     line = r.line
     head = found.head
     mood = weaken_past_state(r, who, mood)

@@ -25,14 +25,14 @@ _PRAISE = frozenset(
 
 
 def weaken_past_state(r: MessageReading, who: NamedThing, mood: Mood) -> Mood:
-    """Return a past state: in narration it goes on; of what people say of themselves it may be over."""
+    """Lower the certainty of a past state: in narration it persists; of what people say of themselves it may be over."""
     if mood.past and not mood.denied:
         return Mood(min(mood.sure, 0.45 if who.name == r.me else 0.6), mood.denied, mood.over, True)
     return mood
 
 
 def read_class(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
-    """Read of which kind a person or thing is said to be."""
+    """Read the class of a person or thing."""
     line = r.line
     head, text = found.head, found.text
     if line.tag(found.end) == "'":
@@ -60,7 +60,7 @@ def read_class(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood
 
 
 def _fan(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
-    """ "a big fan of jazz", "a jazz fan"."""
+    """Read "a big fan of jazz", "a jazz fan"."""
     if r.line.low(found.end) == "of":
         for one in object_phrases(r.line, found.end + 1):
             to = r.refer(one, loose=True)
@@ -116,7 +116,7 @@ def _other(r: MessageReading, who: NamedThing, found: NounPhrase, text: str, moo
 
 
 def workplace(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood) -> None:
-    """ "a nurse at the hospital"."""
+    """Read "a nurse at the hospital"."""
     line = r.line
     if line.low(found.end) in {"at", "for"}:
         where = phrase(line, found.end + 1)
@@ -131,7 +131,7 @@ def workplace(r: MessageReading, who: NamedThing, found: NounPhrase, mood: Mood)
 
 
 def adjective(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
-    """ "is tall, kind and sick"."""
+    """Read "is tall, kind and sick"."""
     line = r.line
     last = at
     while line.tag(last) in "wVB#," or line.low(last) == "and":
@@ -160,7 +160,7 @@ def adjective(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
 
 
 def _idiom(line: ParsedSentence, at: int) -> bool:
-    """ "short for", "responsible for", "I'm afraid."."""
+    """Read "short for", "responsible for", "I'm afraid."."""
     low, following = line.low(at), line.low(at + 1)
     if low in {"missing", "lost"}:
         return line.tag(at + 1) not in ".,C"
@@ -183,7 +183,7 @@ def _bare_noun(r: MessageReading, who: NamedThing, at: int, mood: Mood) -> None:
 
 
 def adjective_word(r: MessageReading, who: NamedThing, low: str, text: str, mood: Mood) -> bool:
-    """Return one adjective; true where it says something."""
+    """Read one adjective; return True if it states something."""
     mood = weaken_past_state(r, who, mood)
     if who.name in {"@they", "@we", "@you"} and low not in _OF_ANYBODY:
         return False

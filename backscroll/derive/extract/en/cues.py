@@ -1,6 +1,6 @@
-"""What a name is, by its use: a person who speaks, looks or is spoken to; a place people go to, or are in.
+"""The type of a name by its use: a person who speaks, looks or is addressed; a place people go to, or are in.
 
-Owns the step from the words around a name to a type, and how sure a single use makes it that the word is a name at all. Words
+Owns the step from the words around a name to a type, and how strongly a single use shows that the word is a name. Words
 are data (`extract_en_cues.toml`). Refuses facts.
 """
 
@@ -19,7 +19,7 @@ def _cues(kind: str, name: str) -> frozenset[str]:
 
 
 def used_as(line: ParsedSentence, i: int) -> str:
-    """Return what the words around a name show: person, place, or nothing."""
+    """Return the type that the words around a name show: person, place, or nothing."""
     if _does(line, i):
         return "person"
     after = line.low(i + 1)
@@ -107,9 +107,9 @@ def _somewhere(line: ParsedSentence, i: int) -> str:
 
 
 def leans_to_person(line: ParsedSentence, i: int) -> bool:
-    """Return True if a name is more likely a person than a thing: it is the subject of a verb, or people do something with it.
+    """Return True if a name is more likely a person than a thing: the subject of a verb, or the object of a human action.
 
-    Too little to say so (a firm is a subject as well), so it gives way to any other use."""
+    This is weak evidence (a firm is a subject as well), so it yields to any other use."""
     text = line.words[i].text
     if not all(part.isalpha() and part[1:].islower() for part in text.split()):
         return False
@@ -133,7 +133,7 @@ def leans_to_person(line: ParsedSentence, i: int) -> bool:
 
 
 def name_sure(low: str, opening: bool, kind: str, *, acts: bool = False, acronym: bool = False) -> float:
-    """Return how sure it is that a capitalised word is a name, from one use of it; `acts`: a verb follows; `acronym`: HP, AC."""
+    """Return how likely a capitalised word is a name, from one use of it; `acts`: a verb follows; `acronym`: HP, AC."""
     parts = low.split()
     if all(part in words("titles", "before") for part in parts):
         return ORDINARY  # "Aye, Captain"

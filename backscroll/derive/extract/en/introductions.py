@@ -14,7 +14,7 @@ _NAMED = frozenset("named called nicknamed dubbed".split())
 
 
 def introductions(r: MessageReading) -> None:
-    """ "I'm Ann", "this is Ann", "my name is Ann", "call me Ann", "it's me, Ann"."""
+    """Read "I'm Ann", "this is Ann", "my name is Ann", "call me Ann", "it's me, Ann"."""
     line = r.line
     for i, word in enumerate(line.words):
         low = word.low
@@ -64,7 +64,7 @@ _REAL = frozenset({"real", "full", "first", "true", "actual"})
 
 
 def _goes_by(r: MessageReading, i: int) -> None:
-    """ "I go by Bo", "Katherine goes by Kit"."""
+    """Read "I go by Bo", "Katherine goes by Kit"."""
     found = phrase_before(r.line, i - 1)
     who = r.refer(found) if found is not None else None
     if who is not None and not r.line.asked:
@@ -79,7 +79,7 @@ def _me(r: MessageReading, name: EnglishWord, sure: float) -> None:
 
 
 def _you_are(r: MessageReading, name: EnglishWord) -> None:
-    """ "You're Ann, right?"."""
+    """Read "You're Ann, right?"."""
     you = r.pronoun("you")
     if you is not None and name.type in {"", "person"}:
         r.turn.types.setdefault(name.text, "person")
@@ -108,7 +108,7 @@ def _name_is(r: MessageReading, i: int) -> None:
     if small and (
         line.tag(at + 1) not in ".,C" or any(w.text[0].isupper() for w in line.words if w.low != "i")
     ):
-        return  # only where nothing is written with capitals
+        return  # only where nothing is capitalised
     owner = r.owner(found)
     if owner is None:
         return
@@ -153,7 +153,7 @@ def _called_me(r: MessageReading, i: int) -> None:
 
 
 def _read_naming(r: MessageReading, i: int) -> None:
-    """ "a dog named Rex", "my brother is called Tom"."""
+    """Read "a dog named Rex", "my brother is called Tom"."""
     line = r.line
     at = i
     while line.tag(at - 1) in "AV":
@@ -181,7 +181,7 @@ def _read_naming(r: MessageReading, i: int) -> None:
 
 
 def _known_as(r: MessageReading, i: int) -> None:
-    """ "Ann, also known as Red", "Ann, a.k.a. Red", "Liz, short for Elizabeth"."""
+    """Read "Ann, also known as Red", "Ann, a.k.a. Red", "Liz, short for Elizabeth"."""
     line = r.line
     at = i - 1
     while at > 0 and line.tag(at) != "K" and (line.tag(at) in "AVB,C'" or line.low(at) in {"short", "known"}):

@@ -1,7 +1,7 @@
-"""One English message under reading: who "I" and "she" are, what has been found so far.
+"""State of one English message while it is read: the referents of "I" and "she", and the assertions so far.
 
-Owns the names by which phrases are spoken of in assertions ("my mother" of Tom is "Tom's mother"), pronouns, and collecting
-assertions without saying one twice. Refuses grammar (`derive/extract/en/grammar/phrases`) and rules.
+Owns the names under which assertions refer to phrases ("my mother" of Tom is "Tom's mother"), pronouns, and collecting
+assertions without duplicates. Refuses grammar (`derive/extract/en/grammar/phrases`) and rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARKS = {
 }  # fmt: skip
 _PROGRAM = "assistant's "
 _HINTS = {"he": "male", "she": "female", "it": "thing"}
-#: Relatives of whom one has one, or who are worth a node without a name.
+#: Relatives of whom a person has only one, or who are worth a node without a name.
 _ONE = frozenset(
     """mother father mom dad mum mommy daddy mama papa stepmother stepfather stepmom stepdad wife husband hubby fiance fiancé fiancee fiancée girlfriend
     boyfriend partner brother sister son daughter boss roommate uncle aunt grandmother grandfather grandma grandpa nephew niece cousin twin
@@ -41,7 +41,7 @@ _SAME = {
 
 @dataclass(frozen=True, slots=True)
 class NamedThing:
-    """A person or thing by the name that an assertion uses."""
+    """A person or thing under the name that an assertion uses."""
 
     name: str
     type: str = ""
@@ -50,13 +50,13 @@ class NamedThing:
 
     @property
     def pronoun(self) -> bool:
-        """True where who it is, is left to the fold."""
+        """True if the fold must resolve the pronoun."""
         return self.name.startswith(PRONOUN)
 
 
 @dataclass(slots=True)
 class TurnContext:
-    """State shared by the messages of a turn: genders and types that were shown, and what was found."""
+    """State shared by the messages of a turn: known genders and types, and the assertions found."""
 
     genders: dict[str, str] = field(default_factory=dict[str, str])
     types: dict[str, str] = field(default_factory=dict[str, str])
@@ -65,7 +65,7 @@ class TurnContext:
 
 @dataclass(slots=True)
 class MessageReading:
-    """A message under reading."""
+    """The state of one message while it is read."""
 
     said: Utterance
     turn: TurnContext
@@ -73,18 +73,18 @@ class MessageReading:
     #: (number of the sentence, where in the message, name)
     people: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
     number: int = 0  # of the sentence
-    voice: str = ""  # who speaks inside quotation marks; empty: the author
+    voice: str = ""  # the speaker inside quotation marks; empty: the author
     scale: float = 1.0  # of narration and quoted speech
 
     @property
     def me(self) -> str:
-        """Who "I" is."""
+        """The referent of "I"."""
         return self.voice or self.said.who
 
     # -- names -----------------------------------------------------------
 
     def pronoun(self, low: str, at: int = 1 << 40) -> NamedThing | None:
-        """Return who a pronoun or possessive at this place of the message means."""
+        """Return the referent of a pronoun or possessive at this place of the message."""
         if low in _FIRST or low == "my":
             return NamedThing(self.me, "person")
         mark = _MARKS.get(low)
@@ -110,7 +110,7 @@ class MessageReading:
             for number, name in before
             if number >= self.number - 1 and self.turn.genders.get(name) == wanted
         }
-        if not near:  # the only one of the whole message is too weak
+        if not near:  # a sole mention in the whole message is too weak
             near = {name for _, name in before}
             near = near if all(self.turn.genders.get(name, wanted) == wanted for name in near) else set[str]()
         if not before:  # no known person: the only name in the sentence so far
@@ -125,7 +125,7 @@ class MessageReading:
         return tokens[phrase.start].start if 0 <= phrase.start < len(tokens) else 1 << 40
 
     def refer(self, phrase: NounPhrase, *, loose: bool = False) -> NamedThing | None:
-        """Return the name a phrase refers to; `loose` also accepts things without a name."""
+        """Return the name a phrase refers to; `loose` also accepts unnamed things."""
         if phrase.pronoun:
             return self.pronoun(phrase.pronoun, self._place(phrase))
         if phrase.name is not None:
@@ -154,7 +154,7 @@ class MessageReading:
         return None
 
     def owner(self, phrase: NounPhrase) -> NamedThing | None:
-        """Return the owner."""
+        """Return the owner that a phrase names."""
         if phrase.owner:
             det, _, noun = phrase.owner.partition(" ")
             if noun and det.islower():
@@ -171,18 +171,18 @@ class MessageReading:
         return self.pronoun(phrase.det, self._place(phrase)) if known else None
 
     def kin_owner(self, phrase: NounPhrase) -> NamedThing | None:
-        """Return whose relative or pet it is: "our kids" are the speaker's."""
+        """Return the person a relative or pet belongs to: "our kids" are the speaker's."""
         return NamedThing(self.me, "person", sure=0.9) if phrase.det == "our" else self.owner(phrase)
 
     def relative(self, owner: str, head: str) -> NamedThing:
-        """Return the relative of a person, by a stable name."""
+        """Return the relative of a person, under a stable name."""
         noun = _SAME.get(head, head)
         name = f"{owner}'s {noun}"
         self.gender(name, noun)
         return NamedThing(name, "group" if noun in {"family", "parents"} else "person")
 
     def gender(self, name: str, noun: str) -> None:
-        """Note the gender that a word for a person shows."""
+        """Note the gender shown by a word for a person."""
         for gender in ("female", "male"):
             if noun in words("gender", gender):
                 self.turn.genders.setdefault(name, gender)
@@ -209,7 +209,7 @@ class MessageReading:
         to: NamedThing | None = None,
         sure: float = 1.0,
     ) -> None:
-        """Keep one assertion; what is said twice is kept once, as surely as it was said."""
+        """Add an assertion; a repeated one is kept once, with the highest certainty."""
         value = " ".join(value.split())
         if who.name.startswith(_PROGRAM) or (to is not None and to.name.startswith(_PROGRAM)):
             return  # "your brother", said to a program without a name
@@ -219,7 +219,7 @@ class MessageReading:
             return
         if self.said.role == "assistant" and not self.said.speaker and not self.voice:
             if who.name == self.me or (to is not None and to.name == self.me):
-                return  # a program is glad to help; that says nothing
+                return  # a program is glad to help; that states nothing
             if who.name == PRONOUN + "we":
                 return
             if who.name == PRONOUN + "you":

@@ -1,8 +1,8 @@
-"""Names in English text, found by how they are written and used, without a list of names.
+"""Names in English text, found by spelling and use, without a list of names.
 
-Owns which capitalised words are names and, where the words around show it, of what. A capital at the start of a sentence
-makes a name only of a word that is not commonly written small, or that is a name elsewhere in the turn. Refuses what
-names do: `derive/extract/en/reader` reads that.
+Owns which capitalised words are names and, if the words around show it, of what. A capital at the start of a sentence
+makes a name only of a word that is usually not written in lower case, or that is a name elsewhere in the turn. Refuses
+facts about names: `derive/extract/en/reader` reads them.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from backscroll.derive.extract.en.grammar.words import EnglishWord, common, tabl
 
 _LINKS = frozenset({"of", "de", "von", "van", "der", "del", "la", "le", "da", "di", "du", "bin", "al", "y"})
 LONGEST_NAME = 6  # words
-_HEADLINE = 7  # words from which a sentence of capitalised words is a headline though it ends in a full stop
+_HEADLINE = 7  # a longer sentence of capitalised words is a headline even if it ends in a full stop
 _STRETCHED = re.compile(r"(.)\1\1")
 
 
 @dataclass(slots=True)
 class NameEvidence:
-    """Uses of capitalised words in a turn, before it is read by sentence."""
+    """Uses of capitalised words in a turn, collected before it is read by sentence."""
 
-    inside: set[str] = field(default_factory=set[str])  # capitalised where no sentence begins
-    small: set[str] = field(default_factory=set[str])  # also written small
+    inside: set[str] = field(default_factory=set[str])  # capitalised inside a sentence
+    small: set[str] = field(default_factory=set[str])  # also written in lower case
     heads: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # the same, in headings
-    #: two capitalised words, where no sentence begins
+    #: two capitalised words inside a sentence
     pairs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
 
 def survey(lines: Iterable[Sequence[EnglishWord]]) -> NameEvidence:
-    """Return what all sentences of a turn show."""
+    """Collect the evidence of all sentences of a turn."""
     seen = NameEvidence()
     for line in lines:
         if is_shouted(line):
@@ -60,7 +60,7 @@ def survey(lines: Iterable[Sequence[EnglishWord]]) -> NameEvidence:
 
 
 def lead(line: Sequence[EnglishWord]) -> int:
-    """Return how many words at the start are a heading in bold, or the head of an item: their capitals say nothing."""
+    """Return how many words at the start are a bold heading or the head of an item: their capitals are not evidence."""
     size = len(line)
     at = 0
     while at < size and not line[at].text[0].isalpha() and line[at].low != "*":
@@ -71,7 +71,7 @@ def lead(line: Sequence[EnglishWord]) -> int:
             close += 1
         return close + 1
     if at == 0:
-        return 0  # no item
+        return 0  # not an item
     for k in range(at, min(at + 8, size)):
         if line[k].low == ":":
             return k + 1
@@ -80,7 +80,7 @@ def lead(line: Sequence[EnglishWord]) -> int:
 
 
 def is_shouted(line: Sequence[EnglishWord]) -> bool:
-    """Return True for a sentence in capitals, or one whose words nearly all begin with one (a headline, which has no full stop)."""
+    """Return True for a sentence in capitals, or a headline: nearly all words capitalised and no full stop."""
     upper = [w.text for w in line if w.low[0] != w.text[0]]
     if len(upper) < 2:
         return False
@@ -93,7 +93,7 @@ def is_shouted(line: Sequence[EnglishWord]) -> bool:
 
 
 def merge(line: list[EnglishWord], seen: NameEvidence) -> list[EnglishWord]:
-    """Return the sentence with every name as one word."""
+    """Return the sentence with every name merged into one word."""
     if is_shouted(line):
         return line
     out: list[EnglishWord] = []
@@ -138,7 +138,7 @@ def _load_numbered_places() -> frozenset[str]:
 
 
 def _after_title(line: Sequence[EnglishWord], i: int) -> bool:
-    """Return True for a title with a name behind it ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
+    """Return True for a title followed by a name ("Mr. Geller", "Aunt Lisa"), and for "Bank of America", "Lord of the Rings"."""
     size, at = len(line), i + 1
     if at >= size or len(line[i].text) < 2 or line[i].tag not in "wI":
         return False
@@ -180,7 +180,7 @@ def _may_be(
     if low in _load_numbered_places() and following is not None and following.tag == "#":
         return True
     item = line[0].tag != '"' and not line[0].text[0].isalpha() and len(line) > 1
-    item = item and line[1].start > line[0].end  # and no end of a quotation: '… ," Vera said'
+    item = item and line[1].start > line[0].end  # and not the end of a quotation: '… ," Vera said'
     if item and following is not None and following.low in {"*", ":"}:
         return word.text in seen.inside
     if word.text in seen.inside and (low not in common() or low not in seen.small):
@@ -188,19 +188,19 @@ def _may_be(
     if low in seen.small or low in common():
         return _two(word, following, seen, heading)
     if item and (following is None or following.tag in "wR#" or following.low in {":", "(", "-"}):
-        return False  # nothing shows that it is more than the first word
+        return False  # no evidence for more than the first word
     return not _has_common_ending(low) or _tells(following)
 
 
 def _inside(word: EnglishWord, seen: NameEvidence, line: Sequence[EnglishWord], i: int, tagged: bool) -> bool:
-    """Return whether a capitalised word inside a sentence may be a name."""
+    """Return True if a capitalised word inside a sentence may be a name."""
     low = word.low
     if low in _load_numbered_places() and (i + 1 == len(line) or line[i + 1].tag != "#"):
         return low not in common()
     if word.tag == "V" or (tagged and word.tag not in "B#"):
         return False
     if word.text.isupper() and len(word.text) > 5:
-        return False  # stressed, not named
+        return False  # emphasis, not a name
     return not (tagged and low in seen.small)
 
 
@@ -225,7 +225,7 @@ def _tells(following: EnglishWord | None) -> bool:
 
 
 def _two(word: EnglishWord, following: EnglishWord | None, seen: NameEvidence, heading: bool) -> bool:
-    """Return an ordinary word at the start of a sentence that begins a name of several words: "New York", or as seen elsewhere."""
+    """Return True for an ordinary word at the start of a sentence that begins a longer name: "New York", or one seen elsewhere."""
     if following is None or not following.text[0].isupper() or following.start - word.end != 1:
         return False
     if following.low in words("never_names") or following.low in tags():
@@ -240,7 +240,7 @@ _ENDINGS = tuple("ing ed tion ness ment able ible ful less ously ally ize ise it
 
 
 def _has_common_ending(low: str) -> bool:
-    """Return True for words with an ending that names of people and places seldom have."""
+    """Return True for words with an ending that is rare in names of people and places."""
     return len(low) > 5 and low.endswith(_ENDINGS)
 
 
@@ -293,7 +293,7 @@ def _name_end(line: Sequence[EnglishWord], i: int) -> int:
 
 
 def _goes_on(line: Sequence[EnglishWord], at: int) -> bool:
-    """Return True for "Widow's Pass" and "Sugar & Rye": what joins two words of one name."""
+    """Return True for a connector inside a name: "Widow's Pass", "Sugar & Rye"."""
     following = line[at + 1] if at + 1 < len(line) else None
     if following is None or not following.text[0].isupper() or following.start - line[at].end != 1:
         return False
@@ -319,7 +319,7 @@ def _join_words(line: Sequence[EnglishWord], i: int, end: int) -> EnglishWord:
 
 
 def _type_of(lows: Sequence[str]) -> str:
-    """Return what the words of a name show of its type."""
+    """Return the type that the words of a name show."""
     if (
         len(lows) == 2
         and lows[0] in _load_numbered_places()

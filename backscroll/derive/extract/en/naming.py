@@ -19,7 +19,7 @@ PLURAL_KIN = frozenset(
 
 
 def names(r: MessageReading) -> None:
-    """Make every name a node; the words before it may show its type."""
+    """Assert every name as a node, with the type that the words before it show."""
     line = r.line
     for i, word in enumerate(line.words):
         if word.tag != "K":
@@ -41,12 +41,12 @@ def names(r: MessageReading) -> None:
 
 
 def _acronym(text: str) -> bool:
-    """Return True for two or three capitals: mostly a measure or a term."""
+    """Return True for two or three capitals: usually a unit or a term."""
     return 1 < len(text) < 4 and text.isupper()
 
 
 def _infer_type(r: MessageReading, i: int) -> str:
-    """Return what the words before a name show: "the movie X", "the city of X", "live in X"."""
+    """Return the type that the words before a name show: "the movie X", "the city of X", "live in X"."""
     line = r.line
     before = line.low(i - 1)
     if before == "of":
@@ -69,7 +69,7 @@ def _infer_type(r: MessageReading, i: int) -> str:
 
 
 def _acts(r: MessageReading, i: int) -> bool:
-    """Return True if the name does what people do: it speaks, smiles, has something."""
+    """Return True if the name acts as a person: it speaks, smiles, has something."""
     after = r.line.tag(i + 1)
     return (
         after == "B"
@@ -112,7 +112,7 @@ def calls(r: MessageReading, *, overheard: bool = False) -> None:
                 or word.text.isupper()
                 or any(sum(map(str.isupper, w[1:])) > 1 for w in word.text.split() if "-" not in w)
             ):
-                continue  # letters and made-up spellings represent things
+                continue  # letters and made-up spellings stand for things
             if (word.type or "person") != "person" or r.turn.types.get(word.text, "person") != "person":
                 continue
             r.turn.types.setdefault(word.text, "person")
@@ -130,7 +130,7 @@ _GOES_ON = frozenset("who which and or also known formerly aka born nicknamed ca
 
 
 def same_person(name: str, other: str) -> bool:
-    """Return True if a name may be another's short form: they begin alike."""
+    """Return True if one name may be short for the other: they begin alike."""
     one, two = name.lower().split(), other.lower().split()
     return any(a.startswith(b[:3]) or b.startswith(a[:3]) for a in one for b in two)
 
@@ -171,7 +171,7 @@ _TACKED = frozenset("you ya it too now there here then again sorry okay ok up to
 
 
 def _tacked_on(r: MessageReading, start: int, known: bool) -> bool:
-    """Return at the end without a comma: "thank you Ann.", "what's up Joe?", "I'm sorry buddy."."""
+    """Return True for a form of address at the end without a comma: "thank you Ann.", "what's up Joe?", "I'm sorry buddy."."""
     line = r.line
     before = line.low(start - 1)
     if before in {"up", "on"}:
@@ -199,11 +199,11 @@ def _is_after_greeting(r: MessageReading, start: int, before: str) -> bool:
 
 
 def _in_list(r: MessageReading, start: int) -> bool:
-    """ "I met Tom, Ann, and Bob": a list, not a form of address."""
+    """Return True for a name in a list, which is not a form of address: "I met Tom, Ann, and Bob"."""
     line = r.line
     last = line.low(start - 2)
     if line.tag(start - 2) == "K" or last in {"named", "called"} or last in kin() or kind_of(last):
-        return True  # "my home country, Peru": it says which
+        return True  # "my home country, Peru": an apposition
     return any(
         line.low(at) in {"and", "or", "&"} and "K" in {line.tag(at + 1), line.tag(at + 2)}
         for at in range(start, min(start + 6, len(line.words)))
@@ -215,7 +215,7 @@ def _is_kin_before(r: MessageReading, start: int) -> bool:
 
 
 def _dear(r: MessageReading, word: EnglishWord, you: NamedThing) -> None:
-    """Read address by another word than a name: a hint on the relation; for relatives, the relation."""
+    """Read address by a word other than a name: a hint on the relation; for relatives, the relation."""
     low = word.low
     relation = kin().get(low, "")
     if (

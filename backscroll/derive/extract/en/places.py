@@ -1,7 +1,7 @@
 """Locations of things: "the keys are in the blue drawer", "I left my passport on the kitchen table".
 
-Owns plain statements that put a thing somewhere people keep things (`locating.toml`); figures of speech have no drawer.
-Refuses questions, denials and what may be.
+Owns plain statements that put a thing in a storage place (`locating.toml`); figures of speech name no drawer.
+Refuses questions, denials and possibilities.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _list(name: str) -> frozenset[str]:
 
 
 def locating_words() -> frozenset[str]:
-    """Return prepositions that say where something is."""
+    """Return prepositions of place."""
     return _list("prepositions")
 
 
 def locates(r: MessageReading) -> None:
-    """Read the things that a sentence places somewhere."""
+    """Read the things that a sentence locates."""
     line = r.line
     if line.asked:
         return
@@ -53,7 +53,7 @@ def _where(r: MessageReading, spot: NounPhrase) -> str:
 
 
 def _what(r: MessageReading, at: int) -> NamedThing | None:
-    """Return the thing that is there: before "is", or behind "put"."""
+    """Return the thing that is located: before "is", or after "put"."""
     line = r.line
     back = at - 1
     while line.tag(back) == "V":

@@ -1,6 +1,6 @@
 """Possessions and appositions: "she has two cats", "Ann, a forest elf, ...", "my dog Rex".
 
-Owns sentences around "have", appositions and things with names.
+Owns sentences with "have", appositions and named possessions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backscroll.derive.extract.en.naming import kind_of
 
 
 def having(r: MessageReading, i: int) -> bool:
-    """Return a form of "have" at `i` that is not an auxiliary."""
+    """Read a form of "have" at `i` that is not an auxiliary."""
     line = r.line
     low = line.low(i)
     if low not in {"have", "has", "had", "'ve", "got"}:
@@ -122,7 +122,7 @@ def _singular(head: str) -> str:
 
 
 def appositions(r: MessageReading) -> None:
-    """ "Ann, a forest elf, …", "the baker, Tom, …"."""
+    """Read "Ann, a forest elf, …", "the baker, Tom, …"."""
     line = r.line
     for i, word in enumerate(line.words):
         if word.tag != "K" or line.low(i + 1) != "," or line.low(i + 2) not in {"a", "an", "the"}:
@@ -140,7 +140,7 @@ def appositions(r: MessageReading) -> None:
 
 
 def owned_names(r: MessageReading) -> None:
-    """ "my dog Rex", "Ann's cat Tom", "my dog, Rex,"."""
+    """Read "my dog Rex", "Ann's cat Tom", "my dog, Rex,"."""
     line = r.line
     for i, word in enumerate(line.words):
         if word.tag != "w" or word.low not in words("animal", "pets"):

@@ -1,7 +1,7 @@
-"""Who speaks inside quotation marks, and which quotation marks hold a title.
+"""Speakers of quotations, and quotation marks around titles.
 
 In a story `"I live in Rome," said Tom` says something about Tom, not about the author. Owns finding quoted speech
-and its speaker where that is plain; where it is not, the speech is left unread.
+and its speaker if that is plain; otherwise the speech is left unread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _QUOTED = re.compile(r"[\"“]([^\"“”\n]{1,800})[\"”]")
 _NAME = r"((?:[A-Z][\w'’-]{1,30} ){1,3})"
 _LAST = r"((?:[A-Z][\w'’-]{1,30} ?){1,3})"
 _VERB = r"(?:said|says|asked|asks|replied|replies|whispered|whispers|answered|answers|added|adds|murmured|murmurs|shouted|shouts|exclaimed|exclaims|muttered|mutters|continued|continues|explained|explains|cried|cries|told|called|laughed|sighed|grinned|smiled|nodded|began|declared|announced|admitted|insisted|offered|suggested|warned|promised|snapped|growled|hissed|chuckled)"
-#: Looked for in a few dozen characters only.
+#: Searched in a few dozen characters only.
 _AFTER = re.compile(
     rf"[\s,—-]*(?:{_VERB} {_LAST}|{_NAME}{_VERB}\b|(?P<she>she|he|they) {_VERB}\b|{_VERB} (?P<her>she|he|they)\b|(?P<i>I {_VERB}\b))"
 )
@@ -29,17 +29,17 @@ _SMALL = frozenset("a an the of in on and or to for with from at by is".split())
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """Words in quotation marks: `text[start:end]`, without the marks."""
+    """A quotation: `text[start:end]`, without the marks."""
 
     start: int
     end: int
-    voice: str = ""  # who says them; empty: the author of the message
+    voice: str = ""  # the speaker; empty: the author of the message
     title: bool = False  # a name, not speech
     unread: bool = False  # speech of an unknown speaker
 
 
 def find_quotes(text: str, author: str) -> list[Quotation]:
-    """Return all quotations of a text, in order. `author`: the name of who writes; empty where it has none."""
+    """Return all quotations of a text, in order. `author`: the name of the writer; empty if there is none."""
     if '"' not in text and "“" not in text:
         return []
     out: list[Quotation] = []
@@ -78,7 +78,7 @@ def _is_title(inner: str) -> bool:
 
 
 def _voice(text: str, start: int, end: int) -> tuple[str, str]:
-    """Return the speaker's name; "same" for a pronoun that points back, "other" for a speaker without a name."""
+    """Return the speaker's name; "same" for a pronoun that points back, "other" for an unnamed speaker."""
     after = _AFTER.match(text[end : end + _NEAR])
     if after is not None:
         if after["i"]:

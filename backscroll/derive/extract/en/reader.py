@@ -1,7 +1,7 @@
-"""Assertions by rules from English prose: who and what is spoken of, what is said of them, how they relate to each other.
+"""Assertions by rules from English prose: people and things, what is said of them, and their relations.
 
 Owns which parts of a message are read (prose, items; never code, tables, headings or data), in which order the rules run, and
-the limits. Refuses to decide who a pronoun means beyond the message: `graph/naming/identity` does.
+the limits. Refuses resolving pronouns beyond the message: `graph/naming/identity` does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from backscroll.derive.extract.en.relatives import relatives
 from backscroll.derive.extract.utterance import Utterance
 from backscroll.vocab.assertion import LEANS, Assertion, Claim
 
-#: Characters of a message that are read in full; of longer ones the first three quarters of this and the last quarter.
+#: Characters of a message that are read in full; of a longer one, three quarters of this from the start and one from the end.
 WHOLE = 20_000
 LONGEST = 600  # characters of a sentence; longer ones are data, or no prose
 _DATA = re.compile(r"\S{60}|[{}<>|=\\]{2}|[\w.-]+/[\w.-]+/[\w.-]+|https?://")
@@ -44,7 +44,7 @@ def read(sentences: Sequence[Utterance]) -> list[Assertion]:
 
 
 def _fill_type(claim: Assertion, turn: TurnContext) -> Assertion:
-    """Return a name may show its type only later in the turn."""
+    """Set the type of a name that shows it only later in the turn."""
     known = turn.types.get(claim.subject) if claim.kind is Claim.NODE else ""
     if known and (not claim.type or claim.hint == LEANS):
         return replace(claim, type=known, hint="")
@@ -100,7 +100,7 @@ def _message(
 def _runs(
     tokens: list[EnglishWord], marks: list[Quotation], at: int
 ) -> list[tuple[list[EnglishWord], Quotation | None]]:
-    """Return the words of a sentence, cut where quoted speech begins and ends; a title in quotation marks becomes one name."""
+    """Return the words of a sentence, split where quoted speech begins and ends; a title in quotation marks becomes one name."""
     if at >= len(marks) or not tokens or marks[at].start >= tokens[-1].end:
         return [(tokens, None)]
     out: list[tuple[list[EnglishWord], Quotation | None]] = []

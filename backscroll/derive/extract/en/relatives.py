@@ -21,7 +21,7 @@ _UNSURE_KIN = frozenset({"partner", "date", "baby", "kid", "child", "folks"})
 
 
 def relatives(r: MessageReading) -> None:
-    """ "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother" (who then has no name yet)."""
+    """Read "my brother Tom", "Tom's wife Ann", "Tom, my brother,", "my mother" (who then has no name yet)."""
     line = r.line
     for i, word in enumerate(line.words):
         if word.low not in kin() or word.tag not in "wB":
@@ -88,14 +88,14 @@ def _relative(r: MessageReading, i: int, found: NounPhrase, owner: NamedThing) -
 
 
 def _is(r: MessageReading, i: int, found: NounPhrase) -> EnglishWord | None:
-    """ "my brother is Tom.": the name, where it is all that is said."""
+    """Read "my brother is Tom.": a sentence that only states the name."""
     line = r.line
     alone = line.low(i + 1) in {"is", "was"} and line.tag(i + 2) == "K" and line.tag(i + 3) in ",."
     return line.words[i + 2] if alone and _real(r, found) else None
 
 
 def _several(r: MessageReading, i: int) -> None:
-    """ "our two kids, Max and Mia"."""
+    """Read "our two kids, Max and Mia"."""
     line = r.line
     found = phrase_before(line, i + 1)
     at = i + 1 + (line.low(i + 1) in {",", ":", "("})

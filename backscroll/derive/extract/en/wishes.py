@@ -1,6 +1,6 @@
 """Likes, wishes, giving and parting: "I love hiking", "she gave Tom the ring", "they broke up".
 
-Owns deeds as the object of a verb, wishes, giving.
+Owns activities as the object of a verb, wishes, giving.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_DEED = frozenset("clothing spring string wedding morning evening nothing cei
 
 
 def gerund(line: ParsedSentence, at: int) -> bool:
-    """ "hiking", and not "wedding"."""
+    """Return True for "hiking", and not "wedding"."""
     return (
         line.tag(at) in "Bw"
         and line.low(at).endswith("ing")
@@ -39,7 +39,7 @@ def gerund(line: ParsedSentence, at: int) -> bool:
 
 
 def liking(r: MessageReading, predicate: str, at: int, who: tuple[NounPhrase, ...], mood: Mood) -> bool:
-    """ "loves to dance", "likes reading mysteries"."""
+    """Read "loves to dance", "likes reading mysteries"."""
     line = r.line
     start = at + 1 if line.low(at) == "to" else at
     if line.tag(start) in ".,RDPSA" or mood.sure < 0.4 or line.low(start) in _NO_HOBBY:
@@ -64,7 +64,7 @@ def liking(r: MessageReading, predicate: str, at: int, who: tuple[NounPhrase, ..
 
 
 def deeds(line: ParsedSentence, start: int) -> list[str]:
-    """Return what is done, each: "hiking and swimming" are two."""
+    """Return each activity: "hiking and swimming" are two."""
     out: list[str] = []
     while len(out) < 4:
         text, end = read_activity(line, start)
@@ -89,7 +89,7 @@ def deeds(line: ParsedSentence, start: int) -> list[str]:
 
 
 def read_activity(line: ParsedSentence, start: int) -> tuple[str, int]:
-    """Return what is done, the verb with what belongs to it; and where that ends."""
+    """Return an activity, the verb with its complements, and where it ends."""
     end = start + 1
     if line.low(start) == "go" and line.low(end).endswith("ing"):
         start, end = end, end + 1
@@ -117,7 +117,7 @@ def read_activity(line: ParsedSentence, start: int) -> tuple[str, int]:
 
 
 def wanting(r: MessageReading, i: int) -> None:
-    """ "wants to be a doctor", "wants a dog"."""
+    """Read "wants to be a doctor", "wants a dog"."""
     line = r.line
     if line.tag(i - 1) in "DS'" or line.low(i - 1) in {"do", "does", "did", "you", "we"}:
         return
@@ -148,7 +148,7 @@ def wanting(r: MessageReading, i: int) -> None:
 
 
 def giving(r: MessageReading, i: int) -> None:
-    """ "gave the ring to Tom", "gave Tom the ring": it changes hands."""
+    """Read "gave the ring to Tom", "gave Tom the ring": it changes hands."""
     line = r.line
     who, mood = subject(line, i)
     if not who or mood is None or mood.denied or mood.sure < 0.5 or line.low(i) in {"give", "hands"}:
@@ -187,7 +187,7 @@ def giving(r: MessageReading, i: int) -> None:
 
 
 def parting(r: MessageReading, i: int) -> None:
-    """ "Ann and Tom broke up"."""
+    """Read "Ann and Tom broke up"."""
     line = r.line
     who, mood = subject(line, i)
     if len(who) == 2 and mood is not None and not mood.denied:
@@ -197,7 +197,7 @@ def parting(r: MessageReading, i: int) -> None:
 
 
 def is_lasting_taste(found: NounPhrase) -> bool:
-    """ "the beach", and not "the idea", "your tone": what people like beyond the moment."""
+    """Return True for lasting tastes ("the beach"), not for those of the moment ("the idea", "your tone")."""
     if found.det in _POSSESSIVE or found.owner:
         return any(
             found.head in listed

@@ -1,4 +1,4 @@
-"""The reader of Chinese: names by how they are used, marked sentences, rules from tables.
+"""The Chinese reader: names by their use, marked sentences, rules from tables.
 
-`reader` is the entry point, `naming` finds names, `marks` and `sentence` apply `rules` to one sentence, `context` knows what the turn talks about.
+`reader` is the entry point, `naming` finds names, `marks` and `sentence` apply `rules` to one sentence, `context` tracks the topics of a turn.
 """

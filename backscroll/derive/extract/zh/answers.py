@@ -1,7 +1,7 @@
-"""Questions that a turn leaves open, and bare answers at the start of one: the fold puts them together.
+"""Questions that a turn leaves open, and bare answers at the start of one; the fold combines them.
 
 Owns what the last message asks (whose birthday, which address) and what the first words of a turn would say if the turn
-before had asked for it. Refuses to know the turn before: extraction reads one turn.
+before had asked for it. Refuses reading the turn before: extraction sees one turn.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from backscroll.derive.extract.zh.sentence import apply, clause_of, cut_question
 from backscroll.vocab.assertion import Assertion, Claim
 
 _BARE = 60  # characters of a sentence that may be a bare answer
-#: The hint of a claim that only says what was asked.
+#: The hint of a claim that only states what was asked.
 ASKED = "asked"
 
 
 def open_questions(scene: Scene) -> Iterator[Assertion]:
-    """Yield what the last message of a turn asks: the next turn may answer with a bare value, and the fold has both."""
+    """Yield what the last message of a turn asks: the next turn may answer with a bare value, and the fold sees both."""
     for rule, subject, number in scene.context.asked:
         if number == scene.number and rule.answer is not None:
             for predicate in rule.predicate.split():
@@ -30,7 +30,7 @@ def open_questions(scene: Scene) -> Iterator[Assertion]:
 
 
 def bare_answers(scene: Scene, *, more: bool = False) -> Iterator[Assertion]:
-    """Yield what the first words of a turn say if the turn before asked for it: whose it is, is left to the fold. `more`: the answer goes on."""
+    """Yield what the first words of a turn state as an answer to the turn before; the fold resolves the subject. `more`: the answer continues."""
     parts = clauses(scene.marked.text)
     if len(scene.marked.plain) > _BARE or not parts or parts[0].asks:
         return
@@ -41,7 +41,7 @@ def bare_answers(scene: Scene, *, more: bool = False) -> Iterator[Assertion]:
 
 
 def _read_answer(scene: Scene, rule: ClaimRule, parts: list[Clause]) -> list[Assertion]:
-    """Return what the first stretch that may answer a question says; 我 in 我记得有 … is none."""
+    """Return what the first stretch that can be an answer states; 我 in 我记得有 … is not one."""
     for whole in rule.answer.finditer(scene.marked.text) if rule.answer is not None else ():
         m = cut_question(whole.re, whole, parts)
         clause = clause_of(parts, m.start(), m.end())

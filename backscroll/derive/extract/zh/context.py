@@ -1,6 +1,6 @@
-"""Context of a turn while it is read: topics by kind, who 他 and 这部电影 are, what was asked last.
+"""Context of a turn while it is read: topics by kind, referents of 他 and 这部电影, the last question.
 
-Owns the state that runs from sentence to sentence of one turn, and the words that bring a topic up. Refuses guesses: where
+Owns the state that runs from sentence to sentence of one turn, and the words that introduce a topic. Refuses guesses: if
 two people could be meant, a pronoun stays a pronoun.
 """
 
@@ -100,7 +100,7 @@ def _definites() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def find_introduced_names(text: str) -> list[NameSpan]:
-    """Return names that a sentence brings up as a topic: 你知道X吗, X这部电影."""
+    """Return names that a sentence introduces as a topic: 你知道X吗, X这部电影."""
     out: list[NameSpan] = []
     for kind, pattern in _introductions():
         for m in pattern.finditer(text):
@@ -122,7 +122,7 @@ def find_introduced_names(text: str) -> list[NameSpan]:
 
 
 def _grammar(name: str) -> bool:
-    """Return True for a word that only joins others: 而且, 其实."""
+    """Return True for a mere connective: 而且, 其实."""
     words = words_of(name)
     return len(words) == 1 and words[0].tag[0] in "cdpruyo"
 
@@ -139,7 +139,7 @@ def _guess(name: str) -> str:
 
 
 def definites(text: str) -> list[tuple[int, int, str]]:
-    """Return where a thing is spoken of by its kind (这部电影), with the kind."""
+    """Return the places where a thing is referred to by its kind (这部电影), with the kind."""
     return [(m.start(), m.end(), kind) for kind, pattern in _definites() for m in pattern.finditer(text)]
 
 
@@ -148,14 +148,14 @@ class Context:
     """The topics of a turn at one point of its reading."""
 
     topics: dict[str, str] = field(default_factory=dict[str, str])  # kind -> name
-    order: list[str] = field(default_factory=list[str])  # kinds, the one brought up last at the end
-    clear: bool = False  # whether the person in `topics` is the only one it can be
+    order: list[str] = field(default_factory=list[str])  # kinds, the most recently introduced last
+    clear: bool = False  # whether the person in `topics` is the only candidate
     sexes: dict[str, str] = field(default_factory=dict[str, str])
     asked: list[tuple[ClaimRule, str, int]] = field(
         default_factory=list[tuple[ClaimRule, str, int]]
     )  # rule, of what, in which message
     selves: set[str] = field(default_factory=set[str])  # names that speakers have given themselves
-    asking: int = -1  # number of the message that asked last
+    asking: int = -1  # number of the last message with a question
 
     def bring_up(self, kind: str, name: str, clear: bool = True) -> None:
         """Set the current topic."""
@@ -167,18 +167,18 @@ class Context:
             self.clear = clear
 
     def asked_about(self, number: int, message: int) -> str:
-        """Return what the message before asked about; empty if it did not."""
+        """Return what the previous message asked about; empty if nothing."""
         return next((of for rule, of, at in self.asked if rule.number == number and at == message - 1), "")
 
     def about(self, kinds: tuple[str, ...]) -> tuple[str, str]:
-        """Name and kind of what is talked about, of one of these kinds; empty where there is none."""
+        """Return name and kind of the topic, of one of these kinds; empty if there is none."""
         for kind in reversed(self.order):
             if kind in kinds:
                 return self.topics[kind], kind
         return "", ""
 
     def who(self, marker: str) -> str:
-        """Return whom a pronoun means if that is clear, else the pronoun."""
+        """Return the referent of a pronoun if it is clear, else the pronoun."""
         if marker in ("@he", "@she") and self.clear and PERSON in self.topics:
             name = self.topics[PERSON]
             sex = self.sexes.get(name)
@@ -198,7 +198,7 @@ class Context:
         self.bring_up(kind, name)
 
     def note_sentence(self, marked: MarkedSentence, new: set[str], objects: set[str]) -> None:
-        """Take note of what a sentence has spoken of: what was brought up, then what comes alone or first."""
+        """Note the topics of a sentence: what it introduced, then names that stand alone or first."""
         by_kind: dict[str, list[str]] = {}
         for number, one in enumerate(marked.mentions):
             after = marked.mentions[number + 1 : number + 2]
@@ -231,7 +231,7 @@ class Context:
 
     @staticmethod
     def _leads(marked: MarkedSentence, kind: str, name: str) -> bool:
-        """Return True if a name opens a clause, or is marked as a title: then it is what the talk turns to."""
+        """Return True if a name opens a clause, or is marked as a title: then it becomes the topic."""
         if kind == WORK:
             return True
         one = next(m for m in marked.mentions if m.name == name)

@@ -1,4 +1,4 @@
-"""Values and other ends of a match of a Chinese rule: marks, enumerations, cleaned text."""
+"""Values and objects in a match of a Chinese rule: marks, enumerations, cleaned text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from backscroll.derive.extract.zh.values import (
 
 
 def read_ends(scene: Scene, rule: ClaimRule, m: re.Match[str], name: str) -> Iterator[tuple[str, str, float]]:
-    """Yield the other ends of a relation, or the values: text, type, how sure."""
+    """Yield the objects of a relation, or the values: text, type, certainty."""
     groups = m.re.groupindex
     if rule.value:
         yield rule.value, "", 1.0
@@ -33,7 +33,7 @@ def read_ends(scene: Scene, rule: ClaimRule, m: re.Match[str], name: str) -> Ite
                 if one.kind == "P" and rule.object_type == ORGANISATION and one.name.startswith("@"):
                     continue
                 if one.name in ("@i", "@you") and WORK in rule.of:
-                    continue  # 这些演员我都喜欢: who speaks is in no film
+                    continue  # 这些演员我都喜欢: the speaker is not in the film
                 if text != name and suits(rule.match, KIND_OF.get(one.kind, ""), text) and text != "@it":
                     kind = KIND_OF.get(one.kind, "")
                     yield text, (rule.object_type or kind) if one.kind == "P" else kind, one.sure
@@ -45,7 +45,7 @@ def read_ends(scene: Scene, rule: ClaimRule, m: re.Match[str], name: str) -> Ite
         yield from _read_values(scene, rule, m)
 
 
-#: How a stretch of text becomes the other end, by the rule's `clean`: the way, and the type.
+#: How a stretch of text becomes an object, by the rule's `clean`: the method, and the type.
 _CLEANED: dict[str, tuple[Callable[[str], str], str]] = {
     "place": (place_of, PLACE),
     "thing": (thing_of, "thing"),
@@ -57,7 +57,7 @@ _CLEANED: dict[str, tuple[Callable[[str], str], str]] = {
 
 
 def _read_values(scene: Scene, rule: ClaimRule, m: re.Match[str]) -> Iterator[tuple[str, str, float]]:
-    """Yield the values that a stretch of the sentence holds: a single mark is what it marks, other text is made clean."""
+    """Yield the values in a stretch of the sentence: a single mark gives what it stands for, other text is cleaned."""
     raw = m["v"].strip()
     marks = [scene.marked.at(c) for c in raw if is_mark(c)]
     plain = scene.marked.group(m, "v")
@@ -87,7 +87,7 @@ def _read_values(scene: Scene, rule: ClaimRule, m: re.Match[str]) -> Iterator[tu
 def _read_enumeration(
     scene: Scene, rule: ClaimRule, m: re.Match[str], name: str
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield names in an enumeration of which not every one was recognised."""
+    """Yield the names in an enumeration of which not all were recognised."""
     wanted = {"places": (PLACE, ORGANISATION), "works": (WORK,)}.get(rule.match, (PLACE,))
     kind = wanted[0]
     marks = [scene.marked.at(c) for c in m["list"] if is_mark(c)]

@@ -1,6 +1,6 @@
 """Locations of things, in Chinese: 钥匙在蓝色抽屉里, 我把护照放在书房的保险柜里了.
 
-Owns plain statements that put a thing somewhere people keep things (`locating.toml`). Refuses questions, denials and
+Owns plain statements that put a thing in a storage place (`locating.toml`). Refuses questions, denials and
 suppositions.
 """
 
@@ -33,7 +33,7 @@ def _list(name: str) -> frozenset[str]:
 
 
 def read_locations(scene: Scene) -> Iterator[Assertion]:
-    """Read the things that a sentence places somewhere."""
+    """Read the things that a sentence locates."""
     text = scene.marked.plain
     plain = normal(text)
     if "在" not in plain and "进" not in plain and "到" not in plain:

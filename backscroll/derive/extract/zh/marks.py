@@ -1,4 +1,4 @@
-"""Marked sentences: names, pronouns and values replaced by one character each, so that patterns can speak of "a person".
+"""Marked sentences: names, pronouns and values replaced by one character each, so that patterns can refer to "a person".
 
 Owns the marks: each kind of thing has its own range of private characters; a pattern writes `{P}` for any person, `{L}`
 place, `{O}` organisation, `{W}` work, `{D}` date, `{U}` length of time, `{M}` amount of money, `{H}` hours, `{F}` telephone,
@@ -16,7 +16,7 @@ from backscroll.derive.extract.zh.naming.names import ANIMAL, ORGANISATION, PERS
 from backscroll.derive.extract.zh.words import table
 
 _FIRST = 0xF0000
-_ROOM = 0x1000  # marks of one kind in a sentence; further ones stay as they are
+_ROOM = 0x1000  # marks of one kind in a sentence; further ones are left unmarked
 KINDS = "PLOWDUMHFNA"
 _LETTER = {PERSON: "P", PLACE: "L", ORGANISATION: "O", WORK: "W", ANIMAL: "P"}
 KIND_OF = {"P": PERSON, "L": PLACE, "O": ORGANISATION, "W": WORK}
@@ -81,12 +81,12 @@ _PRONOUN_EDGE = {
 
 @dataclass(frozen=True, slots=True)
 class SentenceMention:
-    """Something spoken of at one place of a sentence."""
+    """A mention at one place of a sentence."""
 
     kind: str  # a letter of `KINDS`
     start: int  # in the normal text of the sentence
     end: int
-    name: str  # as it is in the text; for a pronoun its marker
+    name: str  # as written; for a pronoun its marker
     sure: float = 1.0
     of: str = ""  # for 我妈妈: the word for kin
     owner: str = ""  # and whose
@@ -94,7 +94,7 @@ class SentenceMention:
 
 @dataclass(frozen=True, slots=True)
 class MarkedSentence:
-    """A sentence with marks: `text` is what patterns read, `places` says where each of its characters began."""
+    """A sentence with marks: `text` is what patterns read, `places` maps each character to its offset."""
 
     text: str
     plain: str  # as it is in the message
@@ -103,19 +103,19 @@ class MarkedSentence:
     marks: Mapping[str, SentenceMention]
 
     def at(self, mark: str) -> SentenceMention:
-        """Return the mention behind a mark."""
+        """Return the mention that a mark stands for."""
         return self.marks[mark]
 
     def was(self, start: int, end: int) -> str:
-        """Return what a stretch of the marked text was before."""
+        """Return the original text of a stretch of the marked text."""
         return self.plain[self.places[start] : self.places[end]]
 
     def group(self, match: re.Match[str], name: str) -> str:
-        """Return what a group of a match was before."""
+        """Return the original text of a group of a match."""
         return self.was(*match.span(name)) if match[name] is not None else ""
 
     def parts(self, match: re.Match[str], name: str) -> list[str]:
-        """Return the pieces of an enumeration; names are whole, though they may hold a character that separates (颐和园)."""
+        """Return the items of an enumeration; names stay whole, even if they contain a separator (颐和园)."""
         out: list[str] = []
         at, end = match.span(name)
         for cut in [*_PARTS.finditer(self.text, at, end), None]:
@@ -133,7 +133,7 @@ def is_mark(char: str) -> bool:
 
 @cache
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a pattern with its shorthands written out: `{P}` any person, `{Ps}` one or several in a row."""
+    """Compile a pattern with its shorthands: `{P}` any person, `{Ps}` one or several in a row."""
     pattern = pattern.replace("{p}", CLASS["P"][1:-1])
     for kind, chars in CLASS.items():
         pattern = pattern.replace("{" + kind + "s}", f"{chars}(?:{_GLUE}{{1,4}}{chars}){{0,30}}").replace(
@@ -167,7 +167,7 @@ def _values(text: str) -> list[tuple[int, int, str]]:
 def mark(
     normal: str, plain: str, names: list[NameSpan], topics: list[tuple[int, int, str]]
 ) -> MarkedSentence:
-    """Mark a sentence: works, then values, then what is spoken of by its kind (`topics`), other names, pronouns."""
+    """Mark a sentence: works, then values, then definite mentions (`topics`), other names, pronouns."""
     spans: list[tuple[int, int, str, str, float]] = []
     cells = bytearray(len(normal))
 
@@ -223,7 +223,7 @@ def _build(normal: str, plain: str, mentions: list[SentenceMention]) -> MarkedSe
 
 
 def remark(marked: MarkedSentence, normal: str, joined: list[SentenceMention]) -> MarkedSentence:
-    """Return the same sentence with some stretches taken together as one mention (我妈妈)."""
+    """Return the same sentence with some stretches merged into one mention each (我妈妈)."""
     taken = [(m.start, m.end) for m in joined]
     rest = [m for m in marked.mentions if not any(a <= m.start and m.end <= b for a, b in taken)]
     return _build(normal, marked.plain, sorted([*rest, *joined], key=lambda m: m.start))
@@ -241,7 +241,7 @@ _CALLED = compile_pattern("[有养生].{0,12}叫(?:(?P<b>{P})[，,；;]|)")
 
 
 def restore_subjects(marked: MarkedSentence) -> MarkedSentence:
-    """Return the sentence with its subject put before those later clauses that leave it out (我叫小明，[我]住在上海)."""
+    """Return the sentence with its subject restored in later clauses that omit it (我叫小明，[我]住在上海)."""
     text = marked.text
     subject = ""
     out: list[str] = []

@@ -1,8 +1,8 @@
 """Assertions by rules from Chinese: what the messages of one turn say about people, places, works and things.
 
 Local: reads one turn and nothing else; who a pronoun means is settled here only where the turn makes it plain. Owns the order
-of reading: which stretches are read, who speaks in a quotation, who is addressed by name. Refuses code, tables and what is
-asked or supposed.
+of reading: which stretches are read, who speaks in a quotation, who is addressed by name. Refuses code, tables, questions
+and suppositions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from backscroll.derive.extract.zh.sentence import note_questions, read_sentence
 from backscroll.derive.extract.zh.words import is_region, load_words, normal, one_of, words_of
 from backscroll.vocab.assertion import REGION, Assertion, Claim
 
-#: Of a longer message the first and the last part are read.
+#: Of a longer message only the first and the last part are read.
 LONGEST = 20_000
 _PLACES = (PLACE, ORGANISATION)
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -40,14 +40,14 @@ _SAYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _SpokenSentence:
-    """A sentence of a message, with who speaks in it."""
+    """A sentence of a message, with its speaker."""
 
     said: Utterance
     number: int
     plain: str
     normal: str
     quoted: bool = False  # quoted speech inside a narration
-    after: str = ""  # the narration before the quotation, which may say whose words they are
+    after: str = ""  # the narration before the quotation, which may name the speaker
 
 
 def read(sentences: Sequence[Utterance]) -> list[Assertion]:
@@ -72,7 +72,7 @@ def read(sentences: Sequence[Utterance]) -> list[Assertion]:
     for piece, found, fresh, some in zip(pieces, names, new, here, strict=True):
         asked = last.normal if last is not None and last.number != piece.number else ""
         last = piece
-        for f in fresh:  # what a sentence brings up, the rest of it may already speak of
+        for f in fresh:  # the rest of a sentence may refer to what it introduces
             context.open_topic(f.kind, piece.plain[f.start : f.end], f.sure)
         marked = mark(piece.normal, piece.plain, lexicon.more(piece.normal, found), definites(piece.normal))
         me, sure = piece.said.who, 1.0
@@ -80,7 +80,7 @@ def read(sentences: Sequence[Utterance]) -> list[Assertion]:
             told = bool(_SAYS.search(piece.after) and speaker)
             story = (
                 not piece.said.speaker and piece.said.role == "assistant"
-            )  # a person in it speaks, not the program
+            )  # a speaking person, not the program
             me, sure = (speaker, 0.8) if told else ("" if story else piece.said.who, 0.6)
         scene = Scene(
             piece.said, me, "" if piece.quoted else piece.said.addressee, marked, context, piece.number, sure
@@ -123,7 +123,7 @@ def _pieces(said: Utterance, number: int) -> Iterator[_SpokenSentence]:
 
 
 def _speech(said: Utterance, number: int, plain: str) -> Iterator[_SpokenSentence]:
-    """Yield a sentence and each quoted speech inside it separately."""
+    """Yield a sentence, and each quotation inside it separately."""
     text = _EMPHASIS.sub(" ", _URL.sub(lambda m: " " * len(m[0]), normal(plain)))
     inner: list[tuple[int, int]] = [
         m.span(1)
@@ -143,7 +143,7 @@ def _speech(said: Utterance, number: int, plain: str) -> Iterator[_SpokenSentenc
 
 
 class _Lexicon:
-    """The names that the turn shows plainly, to be found again in less clear positions."""
+    """The names that the turn shows plainly, for finding them again in less clear positions."""
 
     def __init__(self, pieces: list[_SpokenSentence], names: list[list[NameSpan]]) -> None:
         kinds: dict[str, str] = {}
@@ -188,7 +188,7 @@ _WHO = re.compile(r"谁|哪位|哪个人|哪些人|哪几位|什么名字|叫什
 
 
 def _read_vocatives(scene: Scene, before: str = "") -> Iterator[Assertion]:
-    """Yield names in forms of address; none if the message before asked for a name."""
+    """Yield names in forms of address; none if the previous message asked for a name."""
     if _WHO.search(before):
         return
     text = scene.marked.text
@@ -225,7 +225,7 @@ def _read_vocatives(scene: Scene, before: str = "") -> Iterator[Assertion]:
 
 
 def _with_candidates(text: str, found: list[NameSpan], maybe: Mapping[str, NameCandidate]) -> list[NameSpan]:
-    """Return the names of a sentence, with stretches that the turn makes likely to be names."""
+    """Return the names of a sentence, including stretches that the turn makes likely to be names."""
     more: list[NameSpan] = []
     for name, one in maybe.items():
         if one.sure < LIKELY:
@@ -241,7 +241,7 @@ def _with_candidates(text: str, found: list[NameSpan], maybe: Mapping[str, NameC
 
 
 def _keeps(known: NameSpan, start: int, end: int, one: NameCandidate, text: str) -> bool:
-    """Return True if what another rule has found stays: a title, a name with a dot, the same stretch as the same kind of thing."""
+    """Return True if the finding of another rule stays: a title, a name with a dot, the same stretch as the same kind of thing."""
     if known.kind == WORK or "·" in text[known.start : known.end]:
         return True
     if (known.start, known.end) == (start, end):
@@ -251,7 +251,7 @@ def _keeps(known: NameSpan, start: int, end: int, one: NameCandidate, text: str)
 
 
 def _nodes(scene: Scene, found: list[NameSpan], maybe: Mapping[str, NameCandidate]) -> Iterator[Assertion]:
-    """Yield what is there: every name that the sentence uses, with its type, as surely as it is a name."""
+    """Yield the nodes: every name that the sentence uses, with its type and certainty."""
     places = {(f.start, f.end): f for f in found}
     text = normal(scene.marked.plain)
     seen: set[str] = set()
@@ -282,10 +282,10 @@ def _last_person(scene: Scene) -> str:
 
 
 def _once(found: list[Assertion]) -> list[Assertion]:
-    """Return each thing once, where it is said most surely; nodes that only repeat a name are left out."""
+    """Return each assertion once, with its highest certainty; nodes that only repeat a name are left out."""
     best: dict[tuple[str, ...], Assertion] = {}
     for one in found:
-        # a pronoun means another person in another message
+        # the same pronoun means another person in another message
         pronoun = one.subject.startswith("@") or one.object.startswith("@")
         where = str(one.source) if pronoun or one.kind is Claim.NODE else ""
         key = (one.kind.value, one.subject, one.predicate, one.value, one.object, where)

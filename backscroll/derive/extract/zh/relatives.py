@@ -1,7 +1,7 @@
 """Relatives in Chinese sentences: 我妹妹小芳, 他是我老师, 我妈, 他们俩是同事.
 
-Owns the words for kin, friends and work (`extract_zh_kin.toml`) and people who are known only by them ("user的妈妈"). Refuses
-what is asked or supposed.
+Owns the words for kin, friends and work (`extract_zh_kin.toml`) and people known only by them ("user的妈妈"). Refuses
+questions and suppositions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _ADVERB = "(?:也|都|就|还|现在|曾经|曾|以前|其实|可|一直|已经|
 class FamilyTie(NamedTuple):
     """One person's tie to another: `predicate` holds of `one` towards `other`."""
 
-    at: int  # where in the marked text
+    at: int  # position in the marked text
     one: SentenceMention
     predicate: str
-    other: str  # whose: name or pronoun marker, not yet settled
+    other: str  # owner: name or pronoun marker, not yet resolved
     past: bool = False
     denied: bool = False
-    alias: str = ""  # what `one` was called only by the tie
+    alias: str = ""  # `one` has no name beside the tie
 
 
 @cache
@@ -73,12 +73,12 @@ def _ties() -> tuple[re.Pattern[str], ...]:
 
 
 def slot_of(word: str) -> str:
-    """Return the predicate that a word for what a thing has represents; the word itself where none is known."""
+    """Return the predicate for a word for a property; the word itself if it is unknown."""
     return _by_word("slots").get(word, word)
 
 
 def sex_of(kin: str) -> str:
-    """Return the pronoun for a word for kin that shows the sex."""
+    """Return the pronoun for a kinship word that shows the sex."""
     for sex, words in _table()["sex"].items():
         if kin in words.split():
             return "@she" if sex == "female" else "@he"
@@ -86,7 +86,7 @@ def sex_of(kin: str) -> str:
 
 
 def together(marked: MarkedSentence, normal: str, settle: Callable[[SentenceMention], str]) -> MarkedSentence:
-    """Return the sentence with 我妈妈 and its like taken as one person each, named after whose it is."""
+    """Return the sentence with 我妈妈 and the like merged into one person each, named after the owner."""
     joined: list[SentenceMention] = []
     for m in _composite().finditer(marked.text):
         owner = marked.at(m["a"])
@@ -121,7 +121,7 @@ def _having() -> re.Pattern[str]:
 
 @cache
 def _beside() -> re.Pattern[str]:
-    """Read 小明和好朋友张伟: a word for kin after "and" relates to the person before it."""
+    """Read 小明和好朋友张伟: a kinship word after "and" relates to the person before it."""
     kin = one_of(frozenset(_by_word("kin")))
     return compile_pattern(
         f"(?P<a>{{P}})(?:和|跟|与|带着|陪)(?:自己的)?(?P<adj>{_ADJ})(?P<kin>{kin})(?P<b>{{P}})"
@@ -129,7 +129,7 @@ def _beside() -> re.Pattern[str]:
 
 
 def ties(marked: MarkedSentence) -> Iterator[FamilyTie]:
-    """Yield what the sentence says that people are to each other."""
+    """Yield the ties between people that the sentence states."""
     for m in _having().finditer(marked.text):
         start, end = m.span("x")
         one = SentenceMention("P", marked.places[start], marked.places[end], marked.was(start, end), 0.8)

@@ -1,6 +1,6 @@
-"""The rules for Chinese as objects: read from `extract_zh_rules.toml` and `extract_zh_things.toml`, their shorthands written out.
+"""The Chinese rules as objects: read from `extract_zh_rules.toml` and `extract_zh_things.toml`, with their shorthands expanded.
 
-Owns the shape of a rule and whether a sentence says, asks, supposes or denies something. Refuses names and topics.
+Owns the form of a rule and whether a sentence states, asks, supposes or denies something. Refuses names and topics.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DENY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ClaimRule:
-    """One rule: what it claims, and the patterns that say, ask and answer it."""
+    """One rule: its claim, and the patterns that state it, ask for it and answer it."""
 
     number: int
     claim: str
@@ -51,11 +51,9 @@ class ClaimRule:
     match: str = ""
     negated: str = ""
     sure: float = 0.9
-    more: bool = False  # answers may go on in further messages
-    cue: frozenset[str] = frozenset()  # one of these is in every sentence that says it; none: any may
-    needs: tuple[
-        frozenset[str], ...
-    ] = ()  # for each pattern of `say`: the kinds of marks without which it cannot match
+    more: bool = False  # answers may continue in further messages
+    cue: frozenset[str] = frozenset()  # every sentence that states it has one of these; none: any may
+    needs: tuple[frozenset[str], ...] = ()  # for each pattern of `say`: the kinds of marks it requires
 
 
 @cache
@@ -73,12 +71,12 @@ def rules() -> tuple[ClaimRule, ...]:
 
 @cache
 def asking() -> tuple[ClaimRule, ...]:
-    """Return the rules whose thing can be asked for and answered in a word."""
+    """Return the rules whose value can be asked for and answered in a word."""
     return tuple(r for r in rules() if r.ask and r.answer is not None)
 
 
 def written_out(pattern: str, words: dict[str, str]) -> str:
-    """Return a pattern with the words in capitals replaced; words may use other words."""
+    """Expand the words in capitals in a pattern; words may use other words."""
     for _ in range(2):
         for name, text in words.items():
             pattern = pattern.replace("{" + name + "}", text)
@@ -127,7 +125,7 @@ class Clause:
 
 
 def clauses(text: str) -> list[Clause]:
-    """Return the clauses of a marked sentence, each with how it is meant."""
+    """Return the clauses of a marked sentence, each with its mood."""
     out: list[Clause] = []
     at = 0
     supposing, adds = False, "除了" in text and _BESIDES.search(text) is not None
@@ -155,13 +153,13 @@ def clauses(text: str) -> list[Clause]:
 
 
 def is_denied(text: str) -> bool:
-    """Return True if these words deny what they say."""
+    """Return True if these words deny their statement."""
     return _DENY.search(text) is not None
 
 
 @cache
 def _by_character() -> dict[str, tuple[ClaimRule, ...]]:
-    """Return character -> the rules for which it is a cue; the empty one: rules without cues."""
+    """Return the rules by their cue characters; under the empty string, rules without cues."""
     out: dict[str, list[ClaimRule]] = {"": []}
     for rule in rules():
         for character in rule.cue or ("",):
@@ -170,7 +168,7 @@ def _by_character() -> dict[str, tuple[ClaimRule, ...]]:
 
 
 def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[ClaimRule, re.Pattern[str]]]:
-    """Yield the rules and patterns that a sentence with these characters and kinds of marks can match at all, in their order."""
+    """Yield the rules and patterns that a sentence with these characters and kinds of marks can match, in their order."""
     table = _by_character()
     able = {rule.number: rule for character in {*text, ""} for rule in table.get(character, ())}
     for _, rule in sorted(able.items()):
@@ -180,5 +178,5 @@ def fitting(text: str, kinds: frozenset[str]) -> Iterator[tuple[ClaimRule, re.Pa
 
 
 def asks(text: str) -> bool:
-    """Return True if a sentence may hold a question."""
+    """Return True if a sentence may contain a question."""
     return "？" in text or "?" in text or _ASKING.search(text) is not None

@@ -1,7 +1,7 @@
-"""One sentence as it is read: who speaks to whom, what the words are, what the turn talks about.
+"""One sentence in context: speaker, addressee, words, and the topics of the turn.
 
-Owns settling a mention (我 is the speaker, 她 the person the turn makes clear) and making an assertion that carries its sentence.
-Refuses to find anything.
+Owns resolving a mention (我 is the speaker, 她 the person the turn makes clear) and making an assertion with its quote.
+Refuses finding anything.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from backscroll.derive.extract.zh.values import is_noun
 from backscroll.derive.extract.zh.words import is_region, load_words, normal
 from backscroll.vocab.assertion import Assertion, Claim
 
-#: What may follow the name of a place where the name is whole.
+#: What may follow a complete place name.
 _CLOSED = re.compile(
     r"$|[^\u4e00-\u9fff]|[的是在有也就还位坐附周旁很非最真都要可会能评票门电价地开营这那和与跟]"
 )
-_SOMEBODY = ("@he", "@she")  # who they are, the turns before say: the fold knows
+_SOMEBODY = ("@he", "@she")  # resolved from earlier turns: the fold knows them
 _HINTS = {"@she": "female", "@he": "male", "@it": "thing"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One sentence as it is read: who speaks to whom, the words, what the turn talks about."""
+    """One sentence in context: speaker, addressee, words, and the topics of the turn."""
 
     said: Utterance
-    me: str  # what "I" means here
+    me: str  # the referent of "I"
     you: str
     marked: MarkedSentence
     context: Context
@@ -38,7 +38,7 @@ class Scene:
     sure: float = 1.0
 
     def settle(self, mention: SentenceMention) -> str:
-        """Return what a mention means: a name, or a pronoun marker."""
+        """Return the referent of a mention: a name, or a pronoun marker."""
         if mention.name == "@i":
             return self.me
         if mention.name == "@you":
@@ -54,7 +54,7 @@ class Scene:
         return self.context.who(mention.name)
 
     def _is_apposed(self, mention: SentenceMention) -> bool:
-        """Return True for 我妹妹 in 我妹妹小芳 and in 小芳是我妹妹: the person is named beside it."""
+        """Return True for 我妹妹 in 我妹妹小芳 and in 小芳是我妹妹: the name is beside it."""
         return bool(mention.of) and (
             any(m.kind == "P" and m.start == mention.end for m in self.marked.mentions)
             or self.marked.plain[: mention.start].endswith("是")
@@ -63,7 +63,7 @@ class Scene:
     def claim(
         self, kind: Claim, subject: str, predicate: str = "", sure: float = 0.9, **facts: str
     ) -> Assertion | None:
-        """Return an assertion of this sentence; None where it would say nothing."""
+        """Return an assertion of this sentence; None if it would state nothing."""
         subject = _bare(subject) if "《" in subject or "》" in subject else subject
         other = facts.get("object", "")
         if "《" in other or "》" in other:
@@ -101,7 +101,7 @@ _TITLED = re.compile(r"^[^《》]{0,6}《([^《》]{1,40})》$")
 
 
 def _bare(name: str) -> str:
-    """Return a name without what says of what it is the title: 电影《X》 is X."""
+    """Return a name without the word for its kind: 电影《X》 is X."""
     found = _TITLED.match(name)
     if found:
         return found[1]
@@ -109,7 +109,7 @@ def _bare(name: str) -> str:
 
 
 def nearest(scene: Scene, kinds: tuple[str, ...], before: int, after: int = 0, *, venue: bool = False) -> str:
-    """Return the thing of one of these kinds that a place of the sentence speaks of: the nearest in the clause, or what opens an earlier one."""
+    """Return the nearest thing of one of these kinds: in the clause, or at the start of an earlier one."""
     marked = scene.marked
     limit, floor = marked.places[before], marked.places[after]
     opens = max((marked.text.rfind(c, 0, before) for c in "，。！？；,!?;"), default=-1) + 1
@@ -144,7 +144,7 @@ _OWNER = re.compile(r"(?:^|[，。！？；,])(?P<x>[^\s，。！？；：、“
 
 
 def find_owner_before(scene: Scene, m: re.Match[str]) -> str:
-    """Return a thing that no rule for names knows, where it is right before what it has: 老街面馆(东门店)的营业时间."""
+    """Return a thing that no name rule knows, right before its property: 老街面馆(东门店)的营业时间."""
     text = m.string[max(0, m.start() - 30) : m.start()]
     found = _OWNER.search(text)
     if not found or any(is_mark(c) and scene.marked.at(c).name.startswith("@") for c in found["x"]):
@@ -165,7 +165,7 @@ _KIND = re.compile(r"(?:景点|酒店|餐馆|餐厅|宾馆|公司|电影|歌|专
 
 
 def infer_topic(scene: Scene, kinds: tuple[str, ...], before: int) -> tuple[str, str]:
-    """Return what is talked about, where the turn does not name it: `@it` for a work or a place, `@topic` for others; the fold knows the
+    """Return the topic, if the turn does not name it: `@it` for a work or a place, `@topic` for others; the fold knows the
     turns before. Nothing if a person precedes it in the sentence."""
     limit = scene.marked.places[before]
     if any(x.kind == "P" and x.end <= limit for x in scene.marked.mentions):

@@ -1,7 +1,7 @@
-"""Rules applied to one marked sentence of a turn: out come assertions.
+"""Application of rules to one marked sentence of a turn, producing assertions.
 
-Owns the step from a match to a claim: whose it is, what it is about, how sure, whether it is denied. Refuses what is asked or
-supposed.
+Owns the step from a match to a claim: subject, topic, certainty, negation. Refuses questions and
+suppositions.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from backscroll.derive.extract.zh.values import as_written, event_of, is_deed, i
 from backscroll.derive.extract.zh.words import load_words, normal
 from backscroll.vocab.assertion import Assertion, Claim
 
-#: Ties that a person has with many: people known only by them get no node.
+#: Ties that a person has with many people: those known only by such a tie get no node.
 _VAGUE = {"friend_of", "colleague_of", "classmate_of", "client_of", "student_of", "enemy_of", "pet_of"}
-#: What regions do not have.
+#: Properties that regions do not have.
 VENUES = frozenset({"price", "opening_hours", "visit_time", "near", "address", "phone"})
 _TOWARDS = set("为给帮对向替到见从问")
 _ONLY = {"parent_of", "spouse_of", "partner_of", "boss_of"}
 
 
 def read_sentence(scene: Scene) -> list[Assertion]:
-    """Return what a sentence says."""
+    """Return the assertions of a sentence."""
     scene = replace(scene, marked=restore_subjects(scene.marked))
     parts = clauses(scene.marked.text)
     out = list(_ties(scene, parts))
@@ -52,7 +52,7 @@ def read_sentence(scene: Scene) -> list[Assertion]:
 
 
 def note_questions(scene: Scene) -> None:
-    """Take note of what a sentence asks, so that a bare answer can be understood."""
+    """Note what a sentence asks, so that a bare answer can be understood."""
     context = scene.context
     for clause in clauses(scene.marked.text) if asks(scene.marked.text) else ():
         if not clause.asks:
@@ -82,7 +82,7 @@ def _find_asked_pronoun(scene: Scene, rule: ClaimRule, clause: Clause) -> str:
 
 
 def clause_of(parts: list[Clause], start: int, end: int) -> Clause | None:
-    """Return the clause in which a match ends: what is said last decides how it is meant; any part that supposes counts."""
+    """Return the clause in which a match ends: the last clause decides the mood; one supposed part is enough."""
     touched = [c for c in parts if c.start < end and c.end > start]
     if not touched:
         return None
@@ -95,7 +95,7 @@ def clause_of(parts: list[Clause], start: int, end: int) -> Clause | None:
 
 
 def cut_question(pattern: re.Pattern[str], m: re.Match[str], parts: list[Clause]) -> re.Match[str]:
-    """Return a match without what is asked at its end, where it says something before: 有甲、乙等，看过吗？"""
+    """Return a match without the question at its end, if it states something before: 有甲、乙等，看过吗？"""
     touched = [c for c in parts if c.start < m.end() and c.end > m.start()]
     asking = next((c for c in touched if c.asks), None)
     if asking is None or asking is touched[0]:
@@ -153,7 +153,7 @@ def _subject(scene: Scene, rule: ClaimRule, m: re.Match[str]) -> tuple[str, str]
 
 
 def _find_award_kinds(rule: ClaimRule, m: re.Match[str], scene: Scene) -> tuple[str, ...]:
-    """Return the kind of thing that a value itself speaks of: an award for a film is not an award for a person."""
+    """Return the kind of thing that a value itself names: an award for a film is not an award for a person."""
     if rule.match != "award":
         return ()
     value = scene.marked.group(m, "v")
@@ -168,7 +168,7 @@ def _find_award_kinds(rule: ClaimRule, m: re.Match[str], scene: Scene) -> tuple[
 def apply(
     scene: Scene, rule: ClaimRule, m: re.Match[str], clause: Clause, subject: tuple[str, str] | None = None
 ) -> Iterator[Assertion]:
-    """Yield what a match of a rule says; `subject`: of whom, where that is known."""
+    """Yield the claims of a rule's match; `subject`: its subject, if known."""
     sure = rule.sure * clause.sure
     if rule.claim == "slot":
         yield from _slot(scene, m, sure)
@@ -177,7 +177,7 @@ def apply(
     if not name:
         return
     if rule.predicate == "mood" and name == scene.said.role == "assistant":
-        sure *= 0.5  # an assistant without a name is being polite
+        sure *= 0.5  # an unnamed assistant is being polite
     if rule.claim in ("alias", "self"):
         yield from _read_alias(scene, rule, m, name, kind, sure)
         return
@@ -224,7 +224,7 @@ def apply(
 def _read_alias(
     scene: Scene, rule: ClaimRule, m: re.Match[str], name: str, kind: str, sure: float
 ) -> Iterator[Assertion]:
-    """Yield another name for a person: 我叫…, 外号是…; 我是… only where it is a name that follows."""
+    """Yield another name for a person: 我叫…, 外号是…; 我是… only if a name follows."""
     text = scene.marked.was(*m.span("x")).strip("“”\"' ")
     known = scene.marked.at(m["x"]) if len(m["x"]) == 1 and is_mark(m["x"]) else None
     if name in ("@we", "@they") or (known is not None and (known.name.startswith("@") or known.of)):
@@ -240,7 +240,7 @@ def _read_alias(
     ):
         return  # 我是医生 is not a name
     if "a" in m.re.groupindex and m["a"] and scene.marked.at(m["a"]).of:
-        return  # 我妈妈叫…: said by the tie
+        return  # 我妈妈叫…: handled as a tie
     if known is None and (
         text in load_words("not_names")
         or text in load_words("endearments")
@@ -257,7 +257,7 @@ def _read_alias(
 
 
 def _slot(scene: Scene, m: re.Match[str], sure: float) -> Iterator[Assertion]:
-    """Yield what a thing has: X的…是…; X may be a name or any noun."""
+    """Yield the property of a thing: X的…是…; X may be a name or any noun."""
     raw, word = m["s"], m["slot"]
     if len(raw) == 1 and is_mark(raw):
         one = scene.marked.at(raw)
@@ -280,7 +280,7 @@ def _slot(scene: Scene, m: re.Match[str], sure: float) -> Iterator[Assertion]:
         return
     predicate = slot_of(word)
     if predicate == word and name in (scene.me, scene.you):
-        return  # 我的意思是 …: what people have is said in too many ways
+        return  # 我的意思是 …: possessions of people are stated in too many ways
     if predicate in ("located_in", "comes_from"):
         made = scene.claim(Claim.RELATION, name, predicate, sure, object=value, type=kind, object_type=PLACE)
     else:
@@ -299,7 +299,7 @@ def _slot(scene: Scene, m: re.Match[str], sure: float) -> Iterator[Assertion]:
 def _read_possession(
     scene: Scene, rule: ClaimRule, m: re.Match[str], name: str, sure: float
 ) -> Iterator[Assertion]:
-    """Yield a thing that changes hands; a pet."""
+    """Yield a thing that changes hands, or a pet."""
     if rule.claim == "pet":
         animal = scene.marked.group(m, "v")
         called = scene.marked.group(m, "x") if m["x"] else ""
@@ -329,7 +329,7 @@ def _read_possession(
 
 
 def _answers(scene: Scene, parts: list[Clause], answered: set[int]) -> Iterator[Assertion]:
-    """Yield a bare answer to what the message before asked."""
+    """Yield a bare answer to a question of the previous message."""
     context = scene.context
     for rule, subject, asked in list(context.asked):
         if scene.number == asked or rule.number in answered or rule.answer is None:

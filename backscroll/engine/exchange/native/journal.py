@@ -1,8 +1,8 @@
-"""The journal in native files: what models answered, one line each, after all logs, so that it is not paid for again.
+"""The journal in native files: models' answers, one line each, after all logs, so that they are not paid for again.
 
-Owns the shape of such a line and its way back in. A reply is taken where its thread and all of its sources are here with their
-words; where a file's way became a fork, its sources are named as the fork names them. A program that knows no journal leaves these
-lines out and says so.
+Owns the shape of such a line and reading it back. A reply is imported if its thread and all of its sources are here with
+their text; if the file's part became a fork, its sources get the fork's ids. A program that does not know the journal skips
+these lines and reports it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ Moved = Mapping[str, tuple[str, int]]
 
 
 def reply_lines(engine: EngineScope, threads: Sequence[str]) -> Iterator[str]:
-    """Yield a line for every reply that was kept for these threads."""
+    """Yield a line for every reply stored for these threads."""
     for thread in threads:
         for reply in engine.store.read(lambda reader, t=thread: reader.replies(t)):
             yield reply_line(reply)
 
 
 def reply_line(reply: RecipeReply) -> str:
-    """One reply."""
+    """Return the line of one reply."""
     data: dict[str, Json] = {
         "reply": reply.key.hex(),
         "recipe": reply.recipe,
@@ -86,7 +86,7 @@ def reply_from(data: Mapping[str, Json]) -> RecipeReply:
 def take_reply(
     engine: EngineScope, row: Mapping[str, Json], moved: Moved, report: ImportReport, line: int
 ) -> None:
-    """Keep a reply that came with a file, or say why not. One whose line is damaged was noted before."""
+    """Store a reply from a file, or report why not. A damaged line was reported by the survey."""
     try:
         reply = reply_from(row)
     except ValueError:
@@ -109,13 +109,13 @@ def take_reply(
 
 
 def _rename_ref(ref: Ref, moved: Moved) -> Ref:
-    """Return what a fork calls an event that it rebuilt: it has one more event before it, its own beginning."""
+    """Return the id of an event in a fork that rebuilt it: one higher, because a fork's first event is its own."""
     name, first = moved.get(ref.thread, ("", 0))
     return Ref(name, ref.seq + 1) if name and ref.seq >= first else ref
 
 
 def _plain(body: bytes) -> Json:
-    """Return the body as a JSON value, where reading and writing it again gives the same bytes; else None."""
+    """Return the body as a JSON value if reading and writing it again gives the same bytes; else None."""
     try:
         value = json.loads(body.decode("utf-8"))
         return value if value is not None and _bytes(value) == body else None

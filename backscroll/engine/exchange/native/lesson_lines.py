@@ -1,7 +1,7 @@
-"""Lessons in native files: what was asked for again, one line each, so that a copy condenses as the original does.
+"""Lessons in native files: which messages were requested again, one line each, so that a copy condenses as the original does.
 
-Owns the shape of such a line and its way back in. Lessons hold no words; the same lesson twice is one. A program that knows no
-lessons leaves these lines out and says so.
+Owns the shape of such a line and reading it back. Lessons contain no text; duplicates are merged. A program that does not
+know lessons skips these lines and reports it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST = 200  # characters of a feature: they are names such as `tool:read`
 
 
 def lesson_lines(engine: EngineScope, threads: Sequence[str]) -> Iterator[str]:
-    """Yield a line for everything that was learned in these threads, oldest first."""
+    """Yield a line for every lesson learned in these threads, oldest first."""
     for thread in threads:
         found = engine.store.read(lambda reader, t=thread: reader.lessons(t))
         for lesson in reversed(found):
@@ -52,7 +52,7 @@ _LESSON: Mapping[str, Check] = {"lesson": _is_feature, "for": is_thread, "amount
 
 
 def take_lesson(engine: EngineScope, row: Mapping[str, Json]) -> None:
-    """Keep a lesson that came with a file, where its thread is here. One whose line is damaged was noted before."""
+    """Store a lesson from a file if its thread is here. A damaged line was reported by the survey."""
     try:
         lesson = lesson_from(row)
     except ValueError:

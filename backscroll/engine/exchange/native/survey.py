@@ -1,7 +1,8 @@
-"""Looking a native file over before anything of it is written: which threads it holds, and how far each can be believed.
+"""Survey a native file before anything is written: which threads it contains, and how far each can be trusted.
 
-Owns: reading every line once with the distrust that foreign files get, checking every field, seal and link, folding each log in
-memory. One bad thread does not stop the others; `engine/exchange/native/trust` decides how far each is taken in. Writes nothing.
+Owns: reading every line once with the distrust due to foreign files, checking every field, seal and link, and folding each
+log in memory. One bad thread does not stop the others; `engine/exchange/native/trust` decides how far each is imported.
+Writes nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def survey(engine: EngineScope, source: FileSource, *, dry_run: bool) -> NativeSurvey:
-    """Read a file through; nothing is written."""
+    """Read a file through and return what was found; nothing is written."""
     out = NativeSurvey()
     reading = _SurveyPass(engine, source, out, dry_run=dry_run)
     promised: Json = None
@@ -68,7 +69,7 @@ def survey(engine: EngineScope, source: FileSource, *, dry_run: bool) -> NativeS
 
 
 def rows(source: FileSource, note: Callable[[str, int], None]) -> Iterator[tuple[int, dict[str, Json]]]:
-    """Yield the objects of a file, line by line; the first must be ours, and a damaged one is noted."""
+    """Yield the objects of a file, line by line; the first must be our header, and damaged lines are reported."""
     for number, line in source.lines(ample='{"blob":'):
         if not line.strip():
             continue
@@ -86,7 +87,7 @@ def rows(source: FileSource, note: Callable[[str, int], None]) -> Iterator[tuple
 
 
 class _SurveyPass:
-    """Goes through the lines of a file once."""
+    """One pass through the lines of a file."""
 
     def __init__(self, engine: EngineScope, source: FileSource, out: NativeSurvey, *, dry_run: bool) -> None:
         self.engine = engine
@@ -99,7 +100,7 @@ class _SurveyPass:
         self._bytes: dict[str, int] = {}  # that came and were not referred to yet, with their lines
 
     def take(self, number: int, row: dict[str, Json]) -> None:
-        """One line after the first."""
+        """Process one line after the first."""
         kinds = [name for name in LINES if name in row]
         if len(kinds) != 1:
             self.note("the line is of no known kind and was left out", number)
@@ -115,7 +116,7 @@ class _SurveyPass:
             self._look_beside(number, row)
 
     def _look_beside(self, number: int, row: dict[str, Json]) -> None:
-        """Replies of models and lessons come after all logs."""
+        """Process a model's reply or a lesson, which come after all logs."""
         what = "something that was learned is damaged and was left out"
         if "reply" in row:
             what = "a reply of a model is damaged and was left out"
@@ -128,7 +129,7 @@ class _SurveyPass:
             self.note(f"{what}: {error}", number)
 
     def note(self, what: str, number: int) -> None:
-        """Note a problem, with the thread whose lines are being read."""
+        """Record a problem, with the thread whose lines are being read."""
         (self.out.problems if self._now is None else self._now.report.problems).append(Problem(what, number))
 
     # -- threads ---------------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class _SurveyPass:
             found.stop(f"{wrong}, the thread was left out", number)
 
     def _link(self, found: ThreadSurvey) -> str | None:
-        """Find what a thread builds on; return why there is nothing."""
+        """Find what a thread builds on; return why it is missing."""
         line = found.line
         if line.parent is None:
             found.link = genesis(line.id)
@@ -176,7 +177,7 @@ class _SurveyPass:
         return None
 
     def _link_here(self, found: ThreadSurvey) -> str | None:
-        """Return the same where the thread that it forked from is in the store and not, or not as far, in the file."""
+        """Find it in the store, if the file lacks the parent or ends before the fork; return why it is missing."""
         line = found.line
         try:
             past = self.engine.store.read(lambda reader: past_here(reader, line))
@@ -201,7 +202,7 @@ class _SurveyPass:
         return None if event is None or event.kind not in SPEAKING else event.message
 
     def close(self) -> None:
-        """The lines of a thread are over."""
+        """End the lines of a thread."""
         found, self._now = self._now, None
         self._left_bytes(found)
         if found is None or found.stopped:
@@ -258,7 +259,7 @@ class _SurveyPass:
         self._bytes[name] = number
 
     def _left_bytes(self, found: ThreadSurvey | None) -> None:
-        """Bytes come right before the event that refers to them; others would never be found, or forgotten, again."""
+        """Report blobs without an event: a blob comes right before the event that refers to it; others could never be found, or forgotten."""
         for number in self._bytes.values():
             what = Problem("attached bytes to which no message refers were left out", number)
             (self.out.problems if found is None else found.report.problems).append(what)

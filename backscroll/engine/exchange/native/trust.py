@@ -1,8 +1,8 @@
-"""How far each thread of a native file can be believed.
+"""Decide how far each thread of a native file can be trusted.
 
-Owns: what is known of a thread of a file while it is looked over, what its line must have in common with its first event, and, once
-all threads are known, up to which event each is taken in: words may be absent only where something says that they were forgotten, a
-fork needs its parent, and what the store has under the same names must have begun in the same way.
+Owns: what is known about a thread during the survey, what its line must share with its first event, and, once all threads
+are known, up to which event each is imported: text may be absent only if an event records that it was forgotten, a fork
+needs its parent, and what the store has under the same id must have begun the same way.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ class ThreadSurvey:
     )  # messages whose words are gone without this log saying so
 
     def stop(self, what: str, number: int | None) -> None:
-        """Nothing after this line can be checked."""
+        """Stop checking: nothing after this line can be verified."""
         self.stopped = True
         self.report.problems.append(Problem(what, number))
 
     def hash_at(self, seq: int) -> bytes:
-        """Return the hash of an event, or what the first one builds on."""
+        """Return the hash of an event, or the one that the first event builds on."""
         at = (seq - self.line.fork_seq) * _HASH
         return bytes(self.hashes[at - _HASH : at]) if at > 0 else self.link
 
     @property
     def sound(self) -> bool:
-        """True if at least the beginning is taken in."""
+        """True if at least the beginning is imported."""
         return self.upto > self.line.fork_seq
 
 
 @dataclass(slots=True)
 class NativeSurvey:
-    """What is in a file."""
+    """The contents of a file."""
 
     reports: list[ImportReport] = field(default_factory=list[ImportReport])
     threads: dict[str, ThreadSurvey] = field(default_factory=dict[str, ThreadSurvey])
@@ -77,7 +77,7 @@ class NativeSurvey:
 
 
 def misbegun(line: ThreadLine, event: Event) -> str | None:
-    """Return what of the line about a thread does not follow from its first event."""
+    """Return what in the line about a thread contradicts its first event."""
     if event.seq != line.fork_seq + 1:
         return None
     if event.kind is not (Kind.CREATED if line.parent is None else Kind.FORKED):
@@ -95,7 +95,7 @@ def misbegun(line: ThreadLine, event: Event) -> str | None:
 
 
 def misread(event: Event) -> str | None:
-    """Return what those who will read an event have against it."""
+    """Return why an event could not be read by the rest of the program."""
     if event.body is None:
         return None
 
@@ -116,7 +116,7 @@ def misread(event: Event) -> str | None:
 
 
 def past_here(reader: Reader, line: ThreadLine) -> tuple[bytes, str, dict[str, int]] | None:
-    """Return what a fork builds on that is in the store: a hash, the family, and how far each log of its past reaches."""
+    """Return what a fork builds on in the store: a hash, the family, and how far it reaches into each ancestor's log."""
     state = reader.thread(line.parent or "")
     if state is None or state.head < line.fork_seq:
         return None
@@ -128,7 +128,7 @@ def past_here(reader: Reader, line: ThreadLine) -> tuple[bytes, str, dict[str, i
 
 
 def entry_at(reader: Reader, line: ThreadLine, message: Ref) -> Entry | None:
-    """Return the entry that a fork finds in the store for a message of its past."""
+    """Return the entry in the store for a message of a fork's shared history."""
     state = reader.thread(line.parent or "")
     if state is None:
         return None
@@ -138,7 +138,7 @@ def entry_at(reader: Reader, line: ThreadLine, message: Ref) -> Entry | None:
 
 
 def decide(engine: EngineScope, out: NativeSurvey) -> None:
-    """How far each thread can be believed once all of them are known."""
+    """Decide how far each thread is imported once all of them are known."""
     for found in out.threads.values():
         _compare(engine, found)
     before: list[int] = []
@@ -150,7 +150,7 @@ def decide(engine: EngineScope, out: NativeSurvey) -> None:
 
 
 def _compare(engine: EngineScope, found: ThreadSurvey) -> None:
-    """What is in the store under the same names must have begun in the same way."""
+    """Check that threads in the store with the same ids began the same way."""
     line = found.line
     if not found.sound:
         return
@@ -172,7 +172,7 @@ def _compare(engine: EngineScope, found: ThreadSurvey) -> None:
 
 
 def _find_shared(reader: Reader, found: ThreadSurvey) -> int:
-    """Return the last event that file and store have in common: hashes cover everything before them, so halving finds it."""
+    """Return the last event that file and store share: hashes cover everything before them, so a binary search finds it."""
     low, high = found.line.fork_seq, found.upto
     while low < high:
         middle = (low + high + 1) // 2
@@ -190,7 +190,7 @@ def _cut(found: ThreadSurvey, upto: int, what: str, number: int | None) -> None:
 
 
 def _check_missing(out: NativeSurvey, found: ThreadSurvey) -> None:
-    """Words may be absent only where something says that they were forgotten."""
+    """Check that text is absent only where an event records that it was forgotten."""
     for each in found.rehearsal.find_unexplained_gaps(found.upto):
         if not _said_elsewhere(out, found, each):
             what = (
@@ -221,7 +221,7 @@ def _said_elsewhere(out: NativeSurvey, found: ThreadSurvey, each: MissingBody) -
 
 
 def _check_parent(engine: EngineScope, out: NativeSurvey, found: ThreadSurvey) -> None:
-    """A fork whose parent is not taken in that far has nothing to are on."""
+    """Reject a fork if its parent is not imported as far as the fork."""
     line = found.line
     parent = out.threads.get(line.parent or "")
     if line.parent is None or not found.sound:

@@ -1,1 +1,1 @@
-"""Lorebooks and cards in a thread: which books are in force, what they put into prompts, and why."""
+"""Lorebooks and character cards of a thread: which are in force, what they add to prompts, and why."""

@@ -1,7 +1,6 @@
-"""The lorebooks of a thread: entries in force that can wake, with the names of the conversation in them.
+"""The lorebooks of a thread: the entries in force, with the names of the conversation filled in.
 
-Books are events of the log, so undo, forks and copies carry them. What was read is kept in memory until another rare
-event comes.
+Books are events of the log, so undo, forks and copies include them. What was read is cached until the next rare event.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _UNNAMED = {"en": ("User", "Character"), "zh": ("用户", "角色")}
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """What was read of a thread's books up to a rare event."""
+    """The lorebooks of a thread, as read up to a rare event."""
 
     rare: int = 0
     acts: tuple[Event, ...] = ()
@@ -41,17 +40,17 @@ class Books:
     ids: frozenset[str] = frozenset()
 
     def holds(self, tells: Sequence[str]) -> bool:
-        """Return True if every entry whose words a block tells is still in force with these words."""
+        """Return True if every entry quoted in a block is still in force with the same text."""
         return all(told.removeprefix(TELLS) in self.ids for told in tells if told.startswith(TELLS))
 
 
 def is_lore(tells: Sequence[str]) -> bool:
-    """Return True for a block that tells entries of lorebooks."""
+    """Return True for a block that contains lorebook entries."""
     return any(told.startswith(TELLS) for told in tells)
 
 
 def entry_id(entry: WorldEntry) -> str:
-    """Return a name that follows from what an entry says and where it is."""
+    """Return an id derived from an entry's content and place."""
     words = f"{entry.source}\0{entry.name}\0{entry.text}"
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -99,7 +98,7 @@ def _read(thread: ThreadScope, known: Books, rare: int, as_of: int | None) -> Bo
 
 
 def names_in(thread: ThreadScope, messages: Sequence[Message], language: str) -> tuple[str, str]:
-    """Return what `{{user}}` and `{{char}}` represent: the names of the card, of those who sign, or words for them."""
+    """Return the values of `{{user}}` and `{{char}}`: the names of the card, of the authors, or generic words."""
     card = card_of_thread(thread)
     char = card or _find_author(messages, "assistant")
     actor = thread.engine.settings.actor
@@ -109,7 +108,7 @@ def names_in(thread: ThreadScope, messages: Sequence[Message], language: str) ->
 
 
 def user_name(actor: str, language: str) -> str:
-    """Return what `{{user}}` represents before anyone has spoken."""
+    """Return the value of `{{user}}` before the user has written anything."""
     return _UNNAMED["zh" if language.startswith("zh") else "en"][0] if actor == "user" else actor
 
 
@@ -132,7 +131,7 @@ def _find_author(messages: Sequence[Message], role: str) -> str:
 
 
 def lines_of(entries: Sequence[WorldEntry], user: str, char: str) -> list[LoreLine]:
-    """Entries as they may be placed, with the names in their words and keys."""
+    """Return entries as they may be placed, with names filled in in their text and keys."""
     out: list[LoreLine] = []
     for entry in entries:
         rule = entry.rule

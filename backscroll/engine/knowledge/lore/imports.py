@@ -1,7 +1,7 @@
-"""Telling a thread about a book: from text, from the bytes of a card, and with a card that is imported.
+"""Add a lorebook to a thread: from text, from the bytes of a card, or with an imported card.
 
-A card that is imported is in front of the conversation as a system message, so its description tells the graph about the
-character and is not placed a second time.
+An imported card precedes the conversation as a system message, so its description feeds the graph but is not placed in
+prompts a second time.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ LARGEST_CARD = LARGEST_FILE + 1
 
 
 def is_card(data: bytes) -> bool:
-    """Return True for a picture or an archive, by its first bytes."""
+    """Return True for an image or an archive, judged by its first bytes."""
     return is_packed_card(data)
 
 
 def tell_book(thread: ThreadScope, name: str, data: str | bytes) -> list[WorldEntry]:
-    """Write a description of the world into the log; one of the same name takes the place of the one before."""
+    """Record a world description in the log; it replaces the previous one of the same name."""
     text = data if isinstance(data, str) else _text_of(data, name)
     entries = world_entries(read_lorebook(text, name), card_of_thread(thread))
     if not entries:
@@ -94,7 +94,7 @@ def with_user(engine: EngineScope, foreign: ForeignThread) -> ForeignThread:
 
 
 def tell_arrived(engine: EngineScope, thread_id: str, actor: str, world: Mapping[str, str]) -> int:
-    """Tell a thread about the books that came with it, where it does not know them yet; how many entries were told."""
+    """Add the lorebooks that came with an imported thread, unless it has them already; return how many entries were added."""
     thread, told = ThreadScope(engine, thread_id, actor), 0
     for given, text in world.items():
         name = valid_text(given)
@@ -106,14 +106,14 @@ def tell_arrived(engine: EngineScope, thread_id: str, actor: str, world: Mapping
 
 
 def _beside_card(entry: LoreEntry) -> LoreEntry:
-    """Return the part of a card that is in the system message that the card became."""
+    """Return a card's entry, positioned in the card if the system message made from the card contains it."""
     if not entry.in_card or entry.rule is None:
         return entry
     return replace(entry, rule=replace(entry.rule, position="card"))
 
 
 def _find_entries(thread: ThreadScope, name: str) -> Json:
-    """Return the entries that a thread was reported under a name, lifted ones included: what a user dropped is not told again."""
+    """Return the entries a thread was given under a name, lifted ones included, so that a book the user removed is not added again."""
     events = thread.reading(lambda view: view.others())
     bodies = (
         cast("Mapping[str, Json]", words_from_bytes(e.body))

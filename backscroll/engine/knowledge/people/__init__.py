@@ -1,1 +1,1 @@
-"""Users and projects above threads: what is known of them over all of their conversations."""
+"""Users and projects across threads: what is known about them from all of their conversations."""

@@ -1,8 +1,8 @@
-"""The graph of a user or a project in memory: brought up to date when the user looks, thread by thread.
+"""The graph of a user or a project in memory: updated thread by thread when it is read.
 
-Owns the fold over threads: turns in the order in which they were said, the newest wins; a turn that a fork shares with its parent
-counts once; pronouns are settled inside each conversation; what people changed, in any of the threads or about the whole, is on
-top. It equals a fold that was rebuilt. Every OS thread has its own, so that the user does not change what another one reads.
+Owns the fold over threads: turns in chronological order, the newest wins; a turn that a fork shares with its parent counts
+once; pronouns are resolved within each conversation; users' overrides, in any of the threads or for the whole, come on top.
+It equals a rebuild. Every OS thread has its own, so that no thread changes what another one reads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FEW = 4  # turns whose claims a prompt found and does not write down: the analy
 
 @dataclass(frozen=True, slots=True)
 class _GraphShare:
-    """What one thread gives to the graph."""
+    """What one thread contributes to the graph."""
 
     state: ThreadState
     turns: ThreadTurns
@@ -57,7 +57,7 @@ class _GraphShare:
 
 
 class _ShareDifference(NamedTuple):
-    """How a part differs from the one before it."""
+    """How a thread's contribution differs from its previous one."""
 
     token: object  # of that one
     same: int  # turns at the beginning that are the same
@@ -65,7 +65,7 @@ class _ShareDifference(NamedTuple):
 
 
 class _SettledTurn(NamedTuple):
-    """A turn whose pronouns were settled, and from which turns."""
+    """A turn with resolved pronouns, and the turns they were resolved from."""
 
     turn: TurnClaims
     before: tuple[TurnClaims, ...]
@@ -79,7 +79,7 @@ class _SettledTurn(NamedTuple):
 
 @dataclass
 class CachedScope:
-    """A graph over threads, and what it was made from."""
+    """A graph over several threads, and what it was made from."""
 
     scope: ScopeThreads
     options: Options
@@ -95,26 +95,26 @@ class CachedScope:
 
     @property
     def pending(self) -> bool:
-        """True if something is still to be read."""
+        """True if some turns are still to be read."""
         return any(part.turns.unread or part.turns.unfound for part in self.parts.values())
 
     def turns(self) -> Iterator[TurnClaims]:
-        """Return what is in it, in no order."""
+        """Return the turns it includes, in no order."""
         return (turn for family in self.families.values() for turn in family.values())
 
     def claims(self, opening: Ref) -> Sequence[Assertion]:
-        """Return what one turn says."""
+        """Return what one turn states."""
         found = (family[opening] for family in self.families.values() if opening in family)
         return next((turn.claims for turn in found), ())
 
     @property
     def acted(self) -> bool:
-        """True if the user ever changed something manually."""
+        """True if the user ever overrode anything."""
         return any(part.acts for part in self.parts.values())
 
 
 def held_scope(engine: EngineScope, scope: ScopeThreads, *, ready: bool = False) -> CachedScope:
-    """Return the graph of a scope as it is. `ready`: for a prompt, which reads no more than a fixed amount of what is new."""
+    """Return the current graph of a scope. `ready`: for a prompt, which reads at most a fixed amount of what is new."""
     shelf = engine.memo.shelf("scopes", _HELD)
     name = (scope, threading.get_ident())
     options = _options(engine, scope)
@@ -137,7 +137,7 @@ def _options(engine: EngineScope, scope: ScopeThreads) -> Options:
 def _refresh_scope(
     engine: EngineScope, reader: Reader, held: CachedScope, reading: ScopeAllowance
 ) -> CachedScope:
-    """Bring a held graph up to date. Where words were erased, another one takes its place: this one may still keep them."""
+    """Update a held graph, or return a new one if text was erased that the old one may still contain."""
     rows = held.scope.threads(reader, memo=engine.memo.shelf(STATES, 64))
     states = {state.id: state for state in rows}
     modelled = bool(models_used(reader, ASSERTIONS))
@@ -171,7 +171,7 @@ def _put(
     family: Sequence[_GraphShare],
     before: Mapping[str, _GraphShare],
 ) -> None:
-    """Bring what one family of threads says along; where a thread only grew, no more than its end is looked at."""
+    """Update what one family of threads states; if a thread only grew, only its end is read."""
     one = family[0]
     last, since = before.get(one.state.id), one.since
     if len(family) == 1 and since is not None and last is not None and last.token is since.token:
@@ -198,7 +198,7 @@ def _part(
     *,
     modelled: bool,
 ) -> _GraphShare:
-    """Return what a thread gives; one to which nothing was added since is not looked at again."""
+    """Return what a thread contributes; an unchanged thread is not read again."""
     shelf = engine.memo.shelf("scope-threads", _PARTS)
     # In a graph of a whole project "I" is another process in the threads of each user.
     named = state.about.user if scope.everybody else ""
@@ -236,7 +236,7 @@ def _place_turns(
     named: str,
     known: Mapping[Ref, _SettledTurn],
 ) -> tuple[list[TurnClaims], dict[Ref, _SettledTurn]]:
-    """Return the turns of a thread after the first ones, by when they were said; none comes before an earlier one of its thread."""
+    """Return the turns of a thread after the first `same`, with their times; none precedes an earlier turn of its thread."""
     out: list[TurnClaims] = []
     kept = dict(known)
     latest = int.from_bytes(told[-1].position[:8]) if told else 0
@@ -258,7 +258,7 @@ def _place_turns(
 
 
 def _rename_user(claim: Assertion, user: str) -> Assertion:
-    """Return a claim of a user among others: what "I" say is said of them."""
+    """Return a user's claim with "I" replaced by the user."""
 
     def name(text: str) -> str:
         return user if text == "user" else text
@@ -267,7 +267,7 @@ def _rename_user(claim: Assertion, user: str) -> Assertion:
 
 
 def _merge_turns(reader: Reader, parts: Sequence[_GraphShare]) -> dict[Ref, TurnClaims]:
-    """Return all turns by their openings. Of a turn that forks tell otherwise, the version with the newest words counts."""
+    """Return all turns by their first messages. If forks hold different versions of a turn, the one with the newest text counts."""
     out: dict[Ref, TurnClaims] = {}
     sources: dict[Ref, tuple[Ref, ...]] = {}
     for part in parts:
@@ -284,13 +284,13 @@ def _merge_turns(reader: Reader, parts: Sequence[_GraphShare]) -> dict[Ref, Turn
 
 
 def _find_newest_revision(reader: Reader, sources: Sequence[Ref]) -> tuple[int, Ref]:
-    """When the newest of some revisions was written."""
+    """Return when the newest of some revisions was written."""
     events = [event for event in map(reader.event, sources) if event is not None]
     return max(((microseconds(event.at), event.id) for event in events), default=(0, Ref("", 0)))
 
 
 def _tell(held: CachedScope, parts: Sequence[_GraphShare]) -> None:
-    """What people changed: in each thread, the oldest first; what was changed about the whole comes last."""
+    """Apply the users' overrides: those of each thread, the oldest first, then those for the whole."""
     found: dict[Ref | None, tuple[bool, int, str, Override]] = {}
     worlds: dict[Ref, None] = {}
     for part in parts:
@@ -310,5 +310,5 @@ def _tell(held: CachedScope, parts: Sequence[_GraphShare]) -> None:
 
 
 def person_of(held: CachedScope) -> NodeView | None:
-    """The node of the person who speaks in the threads of a scope."""
+    """Return the node of the user of a scope."""
     return person_in(held.graph, held.scope.name if held.scope.kind == "user" else "")

@@ -1,7 +1,7 @@
-"""The knowledge graph of a user or a project: what all of their threads say, with what people changed on top.
+"""The knowledge graph of a user or a project: what all of their threads state, with overrides on top.
 
-Reading is that of a thread's graph. What is changed here holds for the whole: it is an event of a thread of its own, the profile
-thread, made with the first change, so undo, export and forget reach it as they reach any other.
+Reads like a thread's graph. A change made here applies to the whole: it is an event of a separate thread, the profile
+thread, created with the first change, so undo, export and forget apply to it as to any other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @doors
 class ScopeGraph(ThreadGraph):
-    """The knowledge graph over several threads: reading it, correcting it."""
+    """The knowledge graph over several threads: read it and correct it."""
 
     def __init__(self, engine: EngineScope, scope: ScopeThreads) -> None:
         if not scope.name:
@@ -41,18 +41,18 @@ class ScopeGraph(ThreadGraph):
 
     @property
     def thread(self) -> ThreadScope:
-        """The thread that holds what people changed about the whole; begun with the first change."""
+        """The profile thread, which holds the overrides for the whole; created with the first change."""
         scope = self.scope
         user, project = (scope.name, "") if scope.kind == "user" else ("", scope.name)
         about = partial(ThreadDescription, scope.name, project, PROFILE, user=user)
         return self.engine.thread(self.engine.begin_once(scope.key, about, user=user).id)
 
     def current(self) -> Graph:
-        """Return the graph as it stands now."""
+        """Return the current graph."""
         return held_scope(self.engine, self.scope).graph
 
     def numbers(self) -> Callable[[Ref], int]:
-        """Tells the number of a turn, in its own thread, by its opening; -1 where that is not in its history any more."""
+        """Return a function that gives the number of a turn within its thread; -1 if it is no longer in the history."""
         known: dict[Ref, int] = {}
 
         def number(opening: Ref) -> int:
@@ -63,7 +63,7 @@ class ScopeGraph(ThreadGraph):
         return number
 
     def at(self, turn: int) -> Graph:
-        """Turns are numbered in each thread by itself."""
+        """Not available: turns are numbered per thread."""
         raise InvalidInput(
             f"turn {turn} of which thread?",
             hint="ask the graph of that thread: store.thread(id).graph.at(turn)",
@@ -71,7 +71,7 @@ class ScopeGraph(ThreadGraph):
 
     @in_valid_text
     def pin(self, node: str, predicate: str) -> Override:
-        """Keep what is held now, whatever is said later. The act is recorded where it was said, and forgotten with it."""
+        """Pin the current value, whatever later turns say. The pin is recorded in the thread that states it, and forgotten with it."""
         facts = [f for f in self.why(node, self._predicate(predicate)) if f.current]
         said = [source for fact in facts for source in revisions_of(fact)]
         if not said:
@@ -85,17 +85,17 @@ class ScopeGraph(ThreadGraph):
 
     @in_valid_text
     def split(self, node: str, turns: Sequence[int], name: str = "") -> Override:  # noqa: ARG002 - a thread's signature
-        """Turns are numbered in each thread by itself."""
+        """Not available: turns are numbered per thread."""
         raise InvalidInput(
             f"{node} can be split in one thread only", hint="use the graph of the thread that speaks of both"
         )
 
     def overrides(self) -> list[Override]:
-        """Return the changes in force that people made in any of the threads, and then those about the whole."""
+        """Return the overrides in force: those of each thread, then those for the whole."""
         return list(held_scope(self.engine, self.scope).overrides)
 
     def lift(self, override: Ref | int) -> None:
-        """A change holds no longer; what the text says counts again."""
+        """Lift an override; what the text states applies again."""
         found = [o for o in self.overrides() if o.id is not None and override in (o.id, o.id.seq)]
         if len(found) != 1 or found[0].id is None:
             raise NotFound(
@@ -105,7 +105,7 @@ class ScopeGraph(ThreadGraph):
         ThreadGraph(self.engine.thread(found[0].id.thread)).lift(found[0].id.seq)
 
     def world(self) -> list[WorldEntry]:
-        """Return the entries of the world descriptions in force, in any of the threads."""
+        """Return the entries of the world descriptions in force in any of the threads."""
         return list(held_scope(self.engine, self.scope).world)
 
 

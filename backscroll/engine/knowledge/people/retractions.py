@@ -1,7 +1,7 @@
-"""Overruling: lines about a user or a project that prompts tell, and that may not be told any more.
+"""Retractions: lines about a user or a project that are in prompts and may no longer be shown.
 
-A line goes when a person corrected what it says, when a correction that it tells was lifted, and when a thread that it rests on
-belongs to another process by now. Refuses: what later words supersede; the newer line is reported behind it.
+A line is withdrawn when a user corrects it, when a correction it reports is lifted, and when a thread it rests on now
+belongs to another user or project. Facts superseded by later messages stay; the newer line follows them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def overruled_in(
     thread: ThreadScope, about: ThreadDescription, scopes: Sequence[CachedScope]
 ) -> Callable[[Block], bool]:
-    """Says of a text in the prompts of a thread whether it tells what may not be told any more."""
+    """Return a function that says whether a block in a thread's prompts contains such a line."""
     near = {thread.id, *(name for held in scopes for name in held.parts)}
     marks = tuple(words(language)["by_person"] for language in ("en", "zh"))
     gone: set[str] = set()
@@ -53,7 +53,7 @@ def overruled_in(
 
 
 def _list_lines(held: CachedScope) -> set[str]:
-    """Return the lines about the person that hold now, in every language."""
+    """Return the lines about the user that are currently true, in every language."""
     person = person_of(held)
     if person is None:
         return set()
@@ -61,7 +61,7 @@ def _list_lines(held: CachedScope) -> set[str]:
 
 
 def _list_overruled(held: CachedScope) -> set[str]:
-    """Return lines that were true once, and that a person corrected."""
+    """Return lines that were true once and that a user corrected."""
     person = person_of(held)
     if person is None:
         return set()
@@ -76,7 +76,7 @@ def _list_overruled(held: CachedScope) -> set[str]:
 
 
 def _only(turn: TurnClaims, predicates: Collection[str]) -> TurnClaims:
-    """Return what a turn says with some predicates, in either direction, and by which names."""
+    """Return what a turn states with some predicates, in either direction, and the names it gives."""
     names = {name for p in predicates for name in (p, predicate(p).inverse)} - {""}
     claims = (c for c in turn.claims if not c.predicate or normalize_predicate(c.predicate) in names)
     return replace(turn, claims=tuple(claims))

@@ -1,10 +1,10 @@
-"""What the live turns of a thread say, the caller and however long ago it was said.
+"""What the live turns of a thread state, whatever the time they were written.
 
-The graph of a thread waits until a turn is steady and keeps what was settled. What a user says holds in their other threads at
-once, and no longer than it is: so every turn counts here as the history shows it now. Most are known from the marks of the
-analysis, without reading a message; those that were touched since, or that the analysis has not reached, are read. Claims are kept
-under the same keys, so nothing is read twice. A waiting caller gives an allowance; the newest is read first, and the rest is left for
-the next look.
+The graph of a thread waits until a turn is due and keeps what has settled. In a user's other threads, a turn counts at once
+and only as long as the history shows it: so every turn is used in its current version. Most come from the marks of the
+analysis, without reading a message; turns that were touched since, or not analysed yet, are read. Claims are stored under
+the same keys, so nothing is read twice. A waiting caller gives an allowance; the newest turns are read first, and the rest
+is left for the next call.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAGE = 256
 
 @dataclass(slots=True)
 class ScopeAllowance:
-    """How much a caller that waits may still read, over all threads of a scope; None: everything."""
+    """How much a waiting caller may still read across all threads of a scope; None: everything."""
 
     messages: int | None = None
     turns: int | None = None  # whose claims are not found yet
@@ -61,7 +61,7 @@ class ScopeAllowance:
 
 @dataclass(frozen=True, slots=True)
 class LiveTurn:
-    """One turn of a history as it is: what its claims are kept under, and what they rest on."""
+    """One turn of a history: the key of its claims, and its sources."""
 
     opening: Ref
     position: bytes
@@ -71,7 +71,7 @@ class LiveTurn:
 
 @dataclass(frozen=True, slots=True)
 class ThreadTurns:
-    """The turns of one thread that say something, up to its newest event."""
+    """The turns of one thread that state something, up to its newest event."""
 
     head: int
     seen: int  # the event that the analysis had reached
@@ -93,7 +93,7 @@ def turns_of(
     *,
     modelled: bool = False,
 ) -> ThreadTurns:
-    """Return what the turns of a thread say now, going on from what was `known` where nothing but its end changed.
+    """Return what the turns of a thread state now, continuing from `known` if only its end changed.
 
     `modelled`: models may have read turns.
     """
@@ -113,7 +113,7 @@ def turns_of(
 
 
 class _TurnFinder:
-    """One look at a thread."""
+    """Find the live turns of one thread."""
 
     def __init__(
         self, engine: EngineScope, view: View, reading: ScopeAllowance, seen: int, models: str
@@ -126,7 +126,7 @@ class _TurnFinder:
     # -- which turns there are -------------------------------------------------------------------------------
 
     def all(self) -> list[LiveTurn]:
-        """Return every turn: from the marks of the analysis, except for stretches that were touched or not reached by it."""
+        """Return every turn: from the marks of the analysis, except stretches that were touched or not analysed yet."""
         rule = window_of(self._engine.settings).rule
         rows = self._reader.turn_marks(self._view.state.id, rule) if self._confirm_unseen else []
         marks = [mark for mark in rows if not mark.gone]
@@ -158,7 +158,7 @@ class _TurnFinder:
         return [turn for some in reversed(found) for turn in some]
 
     def _touched_places(self, marks: Sequence[TurnMark]) -> list[bytes]:
-        """Return every position at which a message is, or ever stood, that was changed after it was said."""
+        """Return every current and former position of messages that were changed after they were added."""
         out: set[bytes] = set()
         for message in dict.fromkeys(touched_by(iter(self._view.others()))):
             out.add(at_end(message.seq))
@@ -173,7 +173,7 @@ class _TurnFinder:
         return sorted(out)
 
     def read(self, low: bytes | None, high: bytes | None) -> list[LiveTurn]:
-        """Return the turns from one position on and before another, from their messages; as many as may be read, the newest."""
+        """Return the turns between two positions, read from their messages: the newest, as many as the allowance permits."""
         rows: list[Message] = []
         before, after = high, just_before(low) or None if low else None
         whole = False
@@ -213,7 +213,7 @@ class _TurnFinder:
     # -- what they say ---------------------------------------------------------------------------------------
 
     def extend_turns(self, known: ThreadTurns) -> ThreadTurns:
-        """Return the turns of a thread to which nothing but more messages came: the last one is read again, and what follows it."""
+        """Return the turns of a thread that only grew: the last one is read again, and what follows it."""
         last = known.turns[-1] if known.turns else None
         tail = self.read(None if last is None else last.position, None)
         spoke = last is not None and last.opening in known.times
@@ -238,7 +238,7 @@ class _TurnFinder:
     def complete_turns(
         self, found: Sequence[LiveTurn], touched: int, known: ThreadTurns | None
     ) -> ThreadTurns:
-        """Return the turns with what they say; what was known of one that did not change is taken over."""
+        """Return the turns with their claims; known claims of unchanged turns are reused."""
         old = {} if known is None else {turn.opening: turn for turn in known.turns}
         heard = {} if known is None else {one.opening: one for one in known.order}
         news = [turn for turn in found if old.get(turn.opening) != turn]
@@ -285,7 +285,7 @@ class _TurnFinder:
         return found
 
     def _messages(self, turn: LiveTurn) -> list[Message]:
-        """Return the messages of a turn whose artefact is gone, because others shared it and were forgotten."""
+        """Return the messages of a turn whose artefact was deleted because others shared it and were forgotten."""
         out: list[Message] = []
         spoken = self._reader.read_spoken(turn.sources)
         for source in turn.sources:
@@ -298,14 +298,14 @@ class _TurnFinder:
         return out if rule_key(out) == turn.key else []
 
     def _time(self, opening: Ref, first: Ref | None) -> int:
-        """When a turn was said."""
+        """Return when a turn was written."""
         name = opening if opening.seq else first
         event = None if name is None else self._reader.event(name)
         return 0 if event is None else microseconds(str(event.head.get("said", event.at)))
 
 
 def _mark(thread: str, turn: LiveTurn) -> TurnMark:
-    """Return a turn in the shape in which claims are asked for."""
+    """Return a turn as a mark, the form in which claims are looked up."""
     return TurnMark(thread, "", turn.opening, turn.position, key=turn.key, sources=turn.sources)
 
 

@@ -1,1 +1,1 @@
-"""What outlives tasks: memories, preferences that users stated, plans, and what people do to them."""
+"""What outlives tasks: memories, preferences that users stated, plans, and users' changes to them."""

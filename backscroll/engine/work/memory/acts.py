@@ -1,8 +1,8 @@
-"""What a person does to memories: add, reword, pin, hide, restore, erase.
+"""A user's changes to memories: add, reword, pin, hide, restore, erase.
 
-Owns the writing: each act is one event in the log of the thread to which the memory belongs, so `undo` there takes it back, and
-lifting restores what the rules say. What a person wrote about messages names those, so that it is withheld when they change.
-Hiding erases nothing; `forget` with `erase` destroys the person's own words for good.
+Each change is one event in the log of the thread that the memory belongs to, so `undo` there reverts it, and lifting it
+restores what the rules say. A text that a user wrote about messages names them, so that it is withheld when they change.
+Hiding erases nothing; `forget` with `erase` permanently destroys the user's own text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add(
     kind: MemoryKind | str = MemoryKind.FACT,
     sources: Sequence[Ref | str] = (),
 ) -> Memory:
-    """Write something down for good; `sources` are messages it rests on: when one changes, it is withheld."""
+    """Add a memory; `sources` are messages it rests on: when one changes, it is withheld."""
     words, what = _check_text(text), checked_kind(str(kind))
     messages = [parse_ref(source) for source in sources]
 
@@ -52,7 +52,7 @@ def add(
 
 @in_valid_text
 def edit(thread: ThreadScope, name: str, text: str) -> Memory:
-    """Put a memory into other words; they stand as long as what it rests on does."""
+    """Replace the text of a memory; the new text applies as long as its sources are unchanged."""
     words = _check_text(text)
     now = memory_of(thread, name)
     if now.text == words:
@@ -63,17 +63,17 @@ def edit(thread: ThreadScope, name: str, text: str) -> Memory:
 
 
 def pin(thread: ThreadScope, name: str) -> Memory:
-    """Mark a memory that every prompt tells as long as there is room; it does not fade."""
+    """Pin a memory: every prompt includes it as long as there is room, and it does not fade."""
     return _mark(thread, name, MemoryAct.PIN)
 
 
 def unpin(thread: ThreadScope, name: str) -> Memory:
-    """Take the pin off again."""
+    """Unpin a memory."""
     return _mark(thread, name, MemoryAct.UNPIN)
 
 
 def hide(thread: ThreadScope, name: str) -> Memory:
-    """Take a memory out of lists and prompts; nothing is erased, and `bring_back` undoes it."""
+    """Hide a memory from lists and prompts; nothing is erased, and `bring_back` reverts it."""
     return _mark(thread, name, MemoryAct.HIDE)
 
 
@@ -88,7 +88,7 @@ def _mark(thread: ThreadScope, name: str, act: MemoryAct) -> Memory:
 
 
 def bring_back(thread: ThreadScope, name: str) -> Memory:
-    """Lift what people did to a memory: what the rules (or the first words of the person) say stands again."""
+    """Lift a user's changes to a memory: what the rules say (or the user's first text) applies again."""
     now = memory_of(thread, name)
     acts = [e for e in collect(thread).acts.get(now.id, ()) if e.head.get("act") != MemoryAct.ADD]
     if not acts:
@@ -103,9 +103,9 @@ def bring_back(thread: ThreadScope, name: str) -> Memory:
 
 
 def forget(thread: ThreadScope, name: str, *, erase: bool = False) -> int:
-    """Hide a memory; with `erase` destroy what people wrote about it, too. Return how many of their texts were destroyed.
+    """Hide a memory; `erase` also destroys what users wrote about it. Return how many texts were destroyed.
 
-    What the rules found in messages lives as long as the messages do: forget those to be rid of it for good.
+    What the rules found in messages lasts as long as the messages do: forget those to remove it permanently.
     """
     now = memory_of(thread, name)
     hide(thread, now.id)
@@ -163,7 +163,7 @@ def _head(act: MemoryAct, memory: str, messages: Sequence[Ref], revisions: Seque
 
 
 def _about(thread: ThreadScope, act: MemoryAct, memory: Memory) -> dict[str, Json]:
-    """Return what an act says of what it rests on: messages for the caller that forgets them, revisions for the caller that reads."""
+    """Return the sources of a change for its event: messages, for forgetting, and revisions, for reading."""
     events = thread.store.read(lambda reader: [reader.event(ref) for ref in memory.sources])
     messages = [e.message for e in events if e is not None and e.kind in SPEAKING and e.message is not None]
     revisions = [e.id for e in events if e is not None]
@@ -185,5 +185,5 @@ def _write(thread: ThreadScope, memory: Memory, head: dict[str, Json], words: st
 
 
 def _owner(thread: ThreadScope, home: str) -> ThreadScope:
-    """Return the thread to which a memory belongs, acting under the same name."""
+    """Return the thread that a memory belongs to, with the same actor."""
     return thread if home == thread.id else thread.engine.thread(home, actor=thread.actor)

@@ -1,7 +1,6 @@
-"""What the rare events of a thread say to memory: acts of people, boundaries, what may have changed a message.
+"""The rare events of a thread that matter to memory: users' changes, boundaries, and what may have changed a message.
 
-Owns reading them once (words are not kept in memory) and the question whether a revision that a memory rests on still is
-as it stood.
+Owns reading them once (texts are not cached), and whether a revision that a memory rests on is still unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _HARMLESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MemoryHorizon:
-    """Up to where memories count: an event of the thread that asks, and when it was."""
+    """Up to where memories count: an event of the current thread, and its time."""
 
     seq: int
     at: str
@@ -40,7 +39,7 @@ class MemoryHorizon:
 
 @dataclass(frozen=True, slots=True)
 class RareEvents:
-    """What was read of a thread's rare events up to one of them; words are not kept."""
+    """The rare events of a thread read so far, without their texts."""
 
     seen: int = 0
     last: int = 0  # the last rare event
@@ -54,7 +53,7 @@ class RareEvents:
 
 
 def rare_of(engine: EngineScope, view: View) -> RareEvents:
-    """Return what the rare events of a thread say; what was read before is not read again."""
+    """Return the rare events of a thread; those read before are not read again."""
     shelf = engine.memo.shelf("remembered-acts", 400)
     known = cast("RareEvents", shelf.get(view.state.id) or RareEvents())
     if known.seen > view.as_of:
@@ -91,7 +90,7 @@ def edge_of(engine: EngineScope, view: View) -> MemoryHorizon:
 
 
 def acts_of(view: View, rare: RareEvents) -> list[Event]:
-    """Return what people did to memories and still holds, with their words."""
+    """Return users' changes to memories that are in force, with their texts."""
     # Without its body an event whose words exist would pass for forgotten: that is reported after reading it again.
     lean = [replace(e, commit=b"") for e in rare.acts]
     read = [view.event(e.seq) for e in acts_in_force(lean, {Kind.REMEMBERED})]
@@ -99,14 +98,14 @@ def acts_of(view: View, rare: RareEvents) -> list[Event]:
 
 
 class EvidenceCheck:
-    """Says whether a revision that a person's words rest on stands as it stood."""
+    """Checks whether a revision that a user's text rests on is unchanged."""
 
     def __init__(self, reader: Reader, views: Sequence[View]) -> None:
         self._reader = reader
         self._views = {view.state.id: view for view in views}
 
     def sound(self, act: Event, revision: Ref) -> bool:
-        """Return True if the thread of an act (else the one that holds the revision) still shows it."""
+        """Return True if the thread of a change (else the one that holds the revision) still shows it."""
         event = self._reader.event(revision)
         if event is None or event.forgotten:
             return False

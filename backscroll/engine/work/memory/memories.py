@@ -1,8 +1,8 @@
-"""Remembering: what is known from tasks that ended, for the caller that works in a thread now.
+"""Memories: what is known from ended tasks, for the thread that is worked in now.
 
-Owns the questions that can be asked of memories: a list, one of them, why it is believed, what matters for a task, what to be
-reminded of. Short-term memory is the history itself, middle-term the summaries of recent tasks, long-term what is reported here.
-Writing is in `engine/work/memory/acts`, the block in prompts in `engine/work/memory/memory_block`.
+Owns the queries: list memories, get one, explain one, find what matters for a task, find applicable lessons. Short-term
+memory is the history itself, middle-term the summaries of recent tasks, long-term the memories returned here. Writing is in
+`engine/work/memory/acts`, the block in prompts in `engine/work/memory/memory_block`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SHORTEST = 4  # characters of an id that may be typed
 
 @dataclass(frozen=True, slots=True)
 class RelevantHistory:
-    """What of earlier work matters for a task."""
+    """What earlier work contributes to a task."""
 
     text: str  # ready for a prompt; empty where nothing matters
     memories: tuple[Memory, ...]
@@ -73,7 +73,7 @@ class RelevantHistory:
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
-    """One thing that a memory rests on."""
+    """One source of a memory."""
 
     handle: str
     revision: Ref
@@ -87,7 +87,7 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True)
 class MemoryExplanation:
-    """Why something is remembered."""
+    """Why something is remembered: the memory, its sources and the user's changes."""
 
     memory: Memory
     sources: tuple[MemorySource, ...]
@@ -107,7 +107,7 @@ def memories(
     text: str = "",
     hidden: bool = False,
 ) -> list[Memory]:
-    """Return what is remembered: pinned first, then by weight; with `text` only what has to do with it, best first."""
+    """Return memories: pinned first, then by weight; with `text`, only related ones, best match first."""
     found = collect(thread, scope)
     wanted = {str(k.value if isinstance(k, MemoryKind) else k) for k in kinds}
     told_ = found.hidden if hidden else found.memories
@@ -118,12 +118,12 @@ def memories(
 
 
 def sort_memories(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
-    """Memories of a kind as they are listed: pinned first, then by weight."""
+    """Return the memories of a kind in list order: pinned first, then by weight."""
     return sorted((m for m in found if m.kind is kind), key=order_of)
 
 
 def order_of(memory: Memory) -> tuple[object, ...]:
-    """Return the key by which memories are listed: pinned first, then by weight."""
+    """Return the key by which memories are sorted: pinned first, then by weight."""
     # Of equals the older first: it stood there before.
     worth = -round(memory.weight * memory.confidence, 3)
     at = microseconds(memory.at) if memory.at else 0
@@ -131,7 +131,7 @@ def order_of(memory: Memory) -> tuple[object, ...]:
 
 
 def memory_of(thread: ThreadScope, name: str, *, scope: str = "project") -> Memory:
-    """One memory by its id or the first characters of it; hidden ones too."""
+    """Return one memory by its id or id prefix; hidden ones too."""
     return _find_memory(collect(thread, scope), name)
 
 
@@ -150,18 +150,18 @@ def _find_memory(found: ScopeMemories, name: str) -> Memory:
 
 
 def preferences(thread: ThreadScope, *, scope: str = "project") -> list[Preference]:
-    """Return what the user prefers, with all evidence; superseded and doubtful ones last."""
+    """Return the user's preferences with all evidence; superseded and doubtful ones last."""
     found = collect(thread, scope).preferences
     return sorted(found, key=lambda p: (p.superseded, -p.confidence, p.ids[0]))
 
 
 def defaults(thread: ThreadScope, *, scope: str = "project") -> PreferenceDefaults:
-    """Return what follows from the preferences in force: language, name, style, tools."""
+    """Return the defaults that follow from the preferences in force: language, name, style, tools."""
     return defaults_from(memories(thread, kinds=[MemoryKind.PREFERENCE], scope=scope))
 
 
 def why(thread: ThreadScope, name: str, *, scope: str = "project") -> MemoryExplanation:
-    """Return why something is remembered: what it rests on, quoted, and what people did to it."""
+    """Return why something is remembered: the evidence, quoted, and the user's changes to it."""
     found = collect(thread, scope)
     memory = _find_memory(found, name)
     stated = next((len(p.stated) for p in found.preferences if memory.id in p.ids), 0)
@@ -196,7 +196,7 @@ def _source(view: View, ref: Ref) -> MemorySource:
 
 
 def _read_words(event: Event) -> str:
-    """Return the words of an event that is not a message."""
+    """Return the text of an event that is not a message."""
     if event.kind is Kind.REMEMBERED:
         return quote_text(words_in(event), _QUOTE)
     if event.body is None:
@@ -211,15 +211,15 @@ def _read_words(event: Event) -> str:
 
 
 def catch_up(thread: ThreadScope) -> int:
-    """Make what is remembered of a thread ahead of time, for a background worker; return how many memories there are.
+    """Derive the memories of a thread ahead of time, for a background worker; return how many there are.
 
-    Everything is made when it is first asked for anyway, except for prompts, which do not wait for it.
+    Everything is derived on first use anyway, except for prompts, which do not wait for it.
     """
     return len(collect(thread, "thread").memories)
 
 
 def task_summary(thread: ThreadScope, task: Task | str) -> tuple[str, tuple[Ref, ...]]:
-    """Return what stands in for a task: its summary (a model's, where one wrote it) and the revisions it rests on."""
+    """Return the summary of a task (a model's, if one wrote it) and the revisions it rests on."""
     one = task if isinstance(task, Task) else find_task(all_tasks(thread), task)
 
     def read(view: View) -> tuple[str, tuple[Ref, ...]]:
@@ -246,9 +246,9 @@ def load_relevant_history(
     scope: str = "project",
     count: Count = rough_count,
 ) -> RelevantHistory:
-    """Return what of earlier work matters for a task (or a text): by meaning, words, files and kind of work, within a budget.
+    """Return what earlier work contributes to a task or a text, by meaning, words, files and kind of work, within a budget.
 
-    The surest preferences go with every task.
+    The most certain preferences are always included.
     """
     query, own = _query(thread, task)
     found = collect(thread, checked_scope(scope))
@@ -278,7 +278,7 @@ def load_relevant_history(
 
 
 def _query(thread: ThreadScope, task: Task | str) -> tuple[str, str]:
-    """Return the words of a task, and its id where it is one of this thread."""
+    """Return the text of a task, and its id if it is one of this thread."""
     if isinstance(task, str):
         known = next((t for t in all_tasks(thread) if task.strip() in (t.id, f"#{t.id}")), None)
         if known is None:
@@ -299,9 +299,9 @@ def hints(
     limit: int = _HINTS,
     among: ScopeMemories | None = None,
 ) -> list[Memory]:
-    """Lessons that a text brings to mind: what failed, was refused or given up when something like it was done before.
+    """Return lessons that apply to a text: what failed, was refused or was abandoned in similar work.
 
-    `among`: what is remembered, where that was collected already.
+    `among`: the memories, if they were collected already.
     """
     if not text.strip():
         return []
@@ -327,7 +327,7 @@ def _rank_memories(
 
 
 def encode_with(engine: EngineScope) -> Encode | None:
-    """Return the encoder that is set; what was encoded before is remembered as long as nothing is forgotten."""
+    """Return the configured encoder; encoded texts are cached until something is forgotten."""
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.recall_pool import encoder_for
 

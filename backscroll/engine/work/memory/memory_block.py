@@ -1,7 +1,7 @@
-"""The block of long-term memory in prompts: which memories it tells, in which order, within its room.
+"""The block of long-term memory in prompts: which memories it contains, in which order, within its room.
 
-It changes at task boundaries and compactions only (and at once where the user deletes or rewords what it rests on), so that the
-provider's cache keeps hitting. Refuses reading memories (`reader`) and answering questions about them (`memories`).
+It changes only at task boundaries and compactions (and at once when the user deletes or rewords its sources), so that the
+provider's cache keeps hitting. Memories are read in `reader` and queried in `memories`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _collect_memories(thread: ThreadScope, scope: str, *, now: bool) -> ScopeMem
 
 
 def in_telling_order(found: ScopeMemories) -> list[Memory]:
-    """Return the memories that prompts may tell: pinned first, then by kind, the surest of each."""
+    """Return the memories that prompts may contain: pinned first, then by kind, the most certain of each."""
     some = [m for m in found.memories if is_long_term(m) and m.text.strip()]
     pinned = [m for m in some if m.pinned]
     out = sorted(pinned, key=lambda m: (ORDER[m.kind], m.id))
@@ -59,12 +59,11 @@ def memory_block(
     now: bool = False,
     language: str | None = None,
 ) -> Block | None:
-    """Long-term memory and what is pinned, within `room` tokens; None if there is nothing to tell or no room.
+    """Return long-term memory and pinned memories within `room` tokens; None if there are none, or no room.
 
-    Left out: what rests on nothing but revisions that are `shown` anyway, lines that are `known` from before, and
-    what rests on a revision that does not stand any more where the prompt is made (`holds`). `now`: as of
-    this moment, and not of the last one at which memories may change by themselves. `language`: of the lines around them; otherwise
-    that of the thread.
+    Left out: memories that rest only on revisions that are `shown` anyway, lines already `known`, and memories with a
+    revision that is no longer valid where the prompt is made (`holds`). `now`: as of this moment, not of the last one at
+    which memories may change by themselves. `language`: that of the surrounding lines; the default is that of the thread.
     """
     language = thread.legible.info.language if language is None else language
     free = room - count(words_of(language)["title_memory"]) - 4

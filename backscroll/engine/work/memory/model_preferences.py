@@ -1,8 +1,8 @@
-"""Preferences that a model read in turns, laid over what rules read in messages.
+"""Preferences that a model read in turns, merged over those that rules read in messages.
 
-Owns what is kept of them: for each message of a user on which a model and rules differ, or agree, its statements in the words of
-the model (an artefact that rests on that revision, so forgetting the words forgets it), and per thread the names of those
-revisions. A message that no model has read is read by rules. Refuses weighing statements (`tasks/preferences/preferences`).
+Owns how they are stored: for each user message that a model has read, its statements in the model's words (an artefact that
+rests on that revision, so forgetting the message forgets it), and per thread the names of those revisions. Messages that no
+model has read are read by rules. Weighing statements is in `tasks/preferences/preferences`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KEPT = 400  # threads whose statements are remembered
 def note_preferences(
     engine: EngineScope, thread: str, messages: Sequence[Message], reading: TurnReading
 ) -> None:
-    """Keep what a model read in a turn; it takes the place of what rules read in the same messages."""
+    """Store what a model read in a turn; it replaces what rules read in the same messages."""
     if reading.task is None:
         return  # the model was not asked for preferences (a reading of the version before)
     now, made, heard = engine.means.now(), list[Artefact](), dict[str, list[str]]()
@@ -75,7 +75,7 @@ def note_preferences(
 def _merge_statements(
     message: Message, read: Sequence[ReadPreference], by_rules: Sequence[PreferenceStatement]
 ) -> list[PreferenceStatement]:
-    """Return the statements of a message in a model's words; one that rules read too keeps its number, by which people know it."""
+    """Return the statements of a message in a model's words; one that rules found too keeps its number, which users refer to."""
     free = [s.number for s in by_rules]
     out: list[PreferenceStatement] = []
     for one in read:
@@ -101,7 +101,7 @@ def _merge_statements(
 
 
 def with_heard(engine: EngineScope, view: View, touched: int, said: ThreadStatements) -> ThreadStatements:
-    """Statements of a thread, those of a model where one has read the message in the words it has now."""
+    """Return the statements of a thread, with a model's reading of each message that it has read in its current text."""
     lineage = [name for name, _ in reach(view.reader, view.state)]
     names = tuple(name for home in lineage for name in _names(view.reader, home))
     if not names:
@@ -116,7 +116,7 @@ def with_heard(engine: EngineScope, view: View, touched: int, said: ThreadStatem
 
 
 def _standing(view: View, revisions: Sequence[Ref]) -> dict[Ref, list[PreferenceStatement]]:
-    """Return what models read in revisions that are in the history as they are."""
+    """Return what models read in revisions that are live in the history."""
     found = view.reader.read_artefacts([_key(revision) for revision in revisions])
     out: dict[Ref, list[PreferenceStatement]] = {}
     for revision in revisions:

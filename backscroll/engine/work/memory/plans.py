@@ -1,8 +1,8 @@
-"""Plans, questions and memories of a task, by a model where the user asks for that and one is configured, else by rules.
+"""Plans, questions and memories of a task: by a model if the user asks and one is configured, else by rules.
 
-Owns where a task stands (`standing`: goal, feedback, what is open, what failed, what is preferred) and the calls: reading never
-waits for a model; what one wrote before is used as long as what it was made of is. Journal, limits and ledger are
-`engine/models/recipes`'s.
+Owns the state a plan is made from (`standing`: goal, feedback, what is open, what failed, what is preferred) and the calls:
+reading never waits for a model; an earlier answer is used as long as its inputs are unchanged. Journal, limits and ledger
+are in `engine/models/recipes`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _task(thread: ThreadScope, task: Task | str) -> Task:
 
 
 def standing(thread: ThreadScope, task: Task | str) -> PlanInput:
-    """Return where a task is: all that a plan is made of."""
+    """Return the state of a task: everything that a plan is made from."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
     return _standing(thread, one, messages, collect(thread))
@@ -106,21 +106,21 @@ def _standing(
 
 
 def _upto(messages: Sequence[Message], task: Task) -> list[Message]:
-    """Return the messages up to the newest of the user's, or the last verdict: a plan stands until the user says something again."""
+    """Return the messages up to the user's newest one, or the last verdict: a plan stays valid until the user writes again."""
     user = max((m.position for m in messages if m.role == "user"), default=b"")
     last = max(user, *(a.place for a in task.attempts), b"")
     return [m for m in messages if m.position <= last] or list(messages)
 
 
 def _feedback(attempt: Attempt, users: Sequence[Message]) -> SourcedText:
-    """Feedback and where it is: the message that says it, where one does, else the step of the task."""
+    """Return the feedback and its source: the message that contains it, else the step of the task."""
     words = attempt.feedback.strip()
     message = next((m for m in reversed(users) if words in m.text), None)
     return SourcedText(words, attempt.event if message is None else message.revision, attempt.at)
 
 
 def _answers(task: Task, users: Sequence[Message]) -> tuple[SourcedText, ...]:
-    """Return what the user said since a result was refused; the feedback itself is not an answer to it."""
+    """Return what the user wrote since a result was sent back; the feedback itself is not an answer to it."""
     refused = [a for a in task.attempts if a.verdict == "refused"]
     if not refused:
         return ()
@@ -137,7 +137,7 @@ def _some(found: Sequence[Essential], kind: EssentialKind) -> tuple[SourcedText,
 
 
 def plan_for(thread: ThreadScope, task: Task | str, *, ask: bool = False, background: bool = False) -> Plan:
-    """Return what to do next about a task. With `ask` a model is asked where one is configured; what one wrote before is used anyway."""
+    """Return what to do next in a task. With `ask`, a configured model is asked; its earlier answer is used anyway."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
     state = _remembered_standing(thread, one, messages)
@@ -161,9 +161,9 @@ def plan_for(thread: ThreadScope, task: Task | str, *, ask: bool = False, backgr
 
 
 def _remembered_standing(thread: ThreadScope, task: Task, messages: Sequence[Message]) -> PlanInput:
-    """Where a task is; read once between two things that the user says or does, for every prompt asks for it.
+    """Return the state of a task; cached until the user writes or does something, because every prompt asks for it.
 
-    Preferences and lessons come from other threads too: what was read holds as long as the very same is remembered.
+    Preferences and lessons come from other threads too: the cached state is valid while the same things are remembered.
     """
     engine = thread.engine
     among = collect(thread)
@@ -178,7 +178,7 @@ def _remembered_standing(thread: ThreadScope, task: Task, messages: Sequence[Mes
 
 
 def _facts(state: PlanInput) -> list[object]:
-    """Return what a plan depends on, for its key."""
+    """Return the inputs of a plan, for its key."""
     told = (state.feedback, state.answers, state.todos, state.errors, state.rules, state.tried)
     rows: list[object] = [state.goal, state.language, *([[s.text, str(s.source)] for s in f] for f in told)]
     rows.append(None if state.asked is None else [state.asked.text, str(state.asked.source)])
@@ -199,7 +199,7 @@ def _all(state: PlanInput) -> tuple[Ref, ...]:
 def followups_for(
     thread: ThreadScope, task: Task | str, *, ask: bool = False, background: bool = False
 ) -> list[FollowUp]:
-    """Return what to ask the user about a task; what was answered since is not asked. `ask`: as for plans."""
+    """Return questions to ask the user about a task, without those answered since. `ask`: as for plans."""
     one = _task(thread, task)
     messages = thread.reading(lambda view: messages_in(view, one))
     state = _asking(thread, one, messages)
@@ -248,7 +248,7 @@ def _asking(thread: ThreadScope, task: Task, messages: Sequence[Message]) -> Ask
 
 
 def _as_said(messages: Sequence[Message], language: str) -> AskInput:
-    """Without a verdict: the user's last words, if they find fault with the answer before them and do not say what it is."""
+    """Without a verdict: the user's last message, if it criticises the answer before it without saying what is wrong."""
     last = next((n for n in range(len(messages) - 1, -1, -1) if is_spoken_by_user(messages[n])), None)
     if last is None or not is_vague(messages[last].text):
         return AskInput(open=_open(messages), language=language)
@@ -268,9 +268,9 @@ def _open(messages: Sequence[Message]) -> tuple[SourcedText, ...]:
 
 
 def write_memory(thread: ThreadScope, task: Task | str, *, background: bool = False) -> str:
-    """Have a model write down what is to be remembered of an ended task; says by whom it was made in the end.
+    """Have a model write the memories of an ended task; return who wrote them in the end.
 
-    Rules step in where none is configured or it cannot; what was written is used from then on, as long as the messages stand.
+    Rules take over if no model is configured or it fails; the result is used as long as the messages are unchanged.
     """
     one = _task(thread, task)
     if one.state not in recipe.ENDED:
@@ -306,14 +306,14 @@ def write_memory(thread: ThreadScope, task: Task | str, *, background: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """For how many tasks a model wrote down what is to be remembered, and for how many rules did."""
+    """For how many tasks a model wrote memories, and for how many rules did."""
 
     by_model: int = 0
     by_rules: int = 0
 
 
 def write_all(thread: ThreadScope, task: Task | str | None = None) -> MemoryReport:
-    """Return the same for one task, or for all of a thread that ended."""
+    """Write the memories of one task, or of all ended tasks of a thread."""
     some = [_task(thread, task)] if task is not None else all_tasks(thread)
     made = [write_memory(thread, one) for one in some if one.state in recipe.ENDED]
     return MemoryReport(made.count("model"), made.count("rules"))
@@ -323,14 +323,14 @@ def write_all(thread: ThreadScope, task: Task | str | None = None) -> MemoryRepo
 
 
 def _map_marks(messages: Sequence[Message], sources: Sequence[Ref]) -> dict[int, Ref]:
-    """Return what marks in an answer may name: messages by their own numbers, what else was reported by that of its event."""
+    """Return what marks in an answer may refer to: messages by their numbers, everything else by the number of its event."""
     known: dict[int, Ref] = {ref.seq: ref for ref in sources}
     known |= {m.id.seq: m.revision for m in messages}
     return known
 
 
 def _words(thread: ThreadScope, name: str, key: bytes) -> str | None:
-    """Return what a model wrote for the same input before."""
+    """Return a model's earlier answer for the same input."""
     found = thread.store.read(
         lambda reader: better(reader, lambda model: memory_ask.recipe(name, model), [key])
     )
@@ -349,7 +349,7 @@ def _ask_model(
     *,
     background: bool = False,
 ) -> str | None:
-    """Return what a model writes now; None if none is configured, or it cannot."""
+    """Ask a model now; None if none is configured, or if it fails."""
     working = modelling_for(thread.engine, background=background)
     if working is None:
         return None

@@ -1,9 +1,9 @@
-"""What users said about their preferences, thread by thread, kept along the summary tree.
+"""What users stated about their preferences, per thread, stored along the summary tree.
 
-Owns reading statements once: what a node of the tree says is an artefact under the version of that node, so an edit makes one path
-again, and any process finds what another one read. A background worker makes them (`catch_up`). A waiting caller gives an allowance:
-within it messages that no artefact speaks for are read on the spot, the newest first, and the rest is counted as pending. Without
-an allowance everything is read. Refuses weighing statements (`tasks/preferences/preferences`).
+Owns reading statements once: the statements of a tree node are an artefact under the version of that node, so an edit
+remakes one path, and processes share what they read. A background worker makes them (`catch_up`). A waiting caller gives an
+allowance: within it, messages without an artefact are read on the spot, the newest first, and the rest is counted as
+pending. Without an allowance everything is read. Weighing statements is in `tasks/preferences/preferences`.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _REMEMBERED = 4_000  # messages, and nodes, of which it is remembered what they 
 
 @dataclass(slots=True)
 class Allowance:
-    """How much a caller that waits may still read; shared by all threads of one question."""
+    """How much a waiting caller may still read; shared by all threads of one query."""
 
     messages: int
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadStatements:
-    """Statements of a thread, in no order, and how far they were read."""
+    """Statements of a thread, in no order, and how far it was read."""
 
     stated: tuple[PreferenceStatement, ...] = ()
     edge: bytes | None = None  # the newest position that was read
@@ -58,14 +58,14 @@ class ThreadStatements:
 
 
 class _Stretch(NamedTuple):
-    """Messages strictly between two positions that no artefact speaks for."""
+    """Messages strictly between two positions that no artefact covers."""
 
     after: bytes | None
     before: bytes | None
 
 
 def said_in(engine: EngineScope, view: View, allowance: Allowance | None = None) -> ThreadStatements:
-    """Return what the user messages of a thread say about preferences."""
+    """Return what the user messages of a thread state about preferences."""
     tree, out, known, left = (
         PreferenceTree(engine, view, waits=allowance is not None),
         list[PreferenceStatement](),
@@ -87,7 +87,7 @@ def said_in(engine: EngineScope, view: View, allowance: Allowance | None = None)
 
 
 def _join_stretches(parts: Iterator[SummaryNode | _Stretch]) -> Iterator[SummaryNode | _Stretch]:
-    """Yield the same, with stretches that follow each other as one: each costs a look into the store."""
+    """Join adjacent stretches: each one costs a query."""
     held: _Stretch | None = None
     for part in parts:
         if isinstance(part, SummaryNode):
@@ -102,7 +102,7 @@ def _join_stretches(parts: Iterator[SummaryNode | _Stretch]) -> Iterator[Summary
 
 
 def said_since(engine: EngineScope, view: View, before: ThreadStatements) -> ThreadStatements | None:
-    """Return the same, going on from what was read where nothing but the end of the thread changed; None if much came."""
+    """Return the statements, continuing from `before` if only the end of the thread changed; None if much was added."""
     rows = view.page(_PAGE, after=before.edge)
     if len(rows) == _PAGE:
         return None
@@ -112,7 +112,7 @@ def said_since(engine: EngineScope, view: View, before: ThreadStatements) -> Thr
 
 
 def says_in(engine: EngineScope, entry: Entry, spoken: RevisionBody) -> list[PreferenceStatement]:
-    """Return what one message says; read once per revision."""
+    """Return what one message states; read once per revision."""
     if entry.role != "user" or entry.flags & HIDDEN or spoken.body is None:
         return []
     shelf = engine.memo.shelf("remembered-read", _REMEMBERED)
@@ -125,7 +125,7 @@ def says_in(engine: EngineScope, entry: Entry, spoken: RevisionBody) -> list[Pre
 def _rows(
     view: View, stretch: _Stretch, allowance: Allowance | None = None
 ) -> tuple[list[tuple[Entry, RevisionBody]], bool]:
-    """Return the messages of a stretch, the newest first as far as is allowed, and whether those are all."""
+    """Return the messages of a stretch, the newest first as far as allowed, and whether those are all."""
     out: list[tuple[Entry, RevisionBody]] = []
     before = stretch.before
     while allowance is None or allowance.messages > 0:
@@ -141,7 +141,7 @@ def _rows(
 
 
 def catch_up(engine: EngineScope, thread: str, limit: int) -> int:
-    """Make what is missing along the tree, of about so many messages; return how many were read."""
+    """Make missing artefacts along the tree, for about `limit` messages; return how many were read."""
 
     def look(reader: Reader) -> tuple[list[Artefact], int, int]:
         state = reader.thread(thread)
@@ -165,7 +165,7 @@ def catch_up(engine: EngineScope, thread: str, limit: int) -> int:
 
 
 class PreferenceTree:
-    """The nodes of a thread with what their users said."""
+    """The tree nodes of a thread with the statements of their users."""
 
     def __init__(self, engine: EngineScope, view: View, *, waits: bool = False) -> None:
         self.engine, self.view, self.reader, self.thread = engine, view, view.reader, view.state.id
@@ -183,7 +183,7 @@ class PreferenceTree:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def cover(self) -> Iterator[SummaryNode | _Stretch]:
-        """Yield the whole thread, the newest first: nodes that are known, and stretches that have to be read."""
+        """Yield the whole thread, the newest first: nodes with known statements, and stretches that must be read."""
         tops = self._tops() if self.usable else []
         if not tops:
             yield _Stretch(None, None)
@@ -201,7 +201,7 @@ class PreferenceTree:
     def _within(
         self, nodes: Sequence[SummaryNode], low: bytes | None, high: bytes
     ) -> Iterator[SummaryNode | _Stretch]:
-        """Yield what neighbours cover. Each speaks for everything up to where the next one begins: something may have been put between."""
+        """Yield what neighbouring nodes cover. Each covers everything up to the next one: a message may have been inserted between."""
         self.load(nodes)
         for number in range(len(nodes) - 1, -1, -1):
             node = nodes[number]
@@ -229,7 +229,7 @@ class PreferenceTree:
         return self.reader.nodes(self.thread, node.level - 1, after=low, before=node.end + b"\0")
 
     def load(self, nodes: Sequence[SummaryNode]) -> None:
-        """Get what is stored for some nodes."""
+        """Load what is stored for some nodes."""
         missing: list[bytes] = []
         for key in map(key_of, nodes):
             held = cast("Sequence[PreferenceStatement] | None", self._shelf.get(key))
@@ -245,13 +245,13 @@ class PreferenceTree:
                     continue  # it can be read again; `verify` tells about the store
 
     def read_statements(self, node: SummaryNode) -> Sequence[PreferenceStatement] | None:
-        """Return what a node says; None if it was not read yet."""
+        """Return the statements of a node; None if it was not read yet."""
         return self._known.get(key_of(node))
 
     # -- making ----------------------------------------------------------------------------------------------
 
     def make_artefacts(self, limit: int) -> tuple[list[Artefact], int]:
-        """Artefacts for nodes that are closed and were not read yet, of about so many messages, and how many were read."""
+        """Make artefacts for closed nodes that were not read yet, for about `limit` messages; return how many were read."""
         tops = self._tops() if self.usable and not self.stale else []
         if not tops:
             return [], 0  # the tree comes first
@@ -265,7 +265,7 @@ class PreferenceTree:
 
 
 class _ArtefactMaker:
-    """Makes artefacts from below, until enough was read."""
+    """Makes artefacts bottom-up until enough messages were read."""
 
     def __init__(self, tree: PreferenceTree, limit: int) -> None:
         self.out: list[Artefact] = []
@@ -274,7 +274,7 @@ class _ArtefactMaker:
         self._at = tree.engine.means.now()
 
     def take(self, nodes: Sequence[SummaryNode], *, growing: bool) -> list[PreferenceStatement] | None:
-        """Return what neighbours say; None if something is left. `growing`: the last one has no end yet."""
+        """Return the statements of neighbouring nodes; None if some are left. `growing`: the last one is still open."""
         self._tree.load(nodes)
         out, whole = list[PreferenceStatement](), True
         for number, node in enumerate(nodes):
@@ -307,5 +307,5 @@ class _ArtefactMaker:
 
 
 def key_of(node: SummaryNode) -> bytes:
-    """Return the key of what a node says: its version is a hash over all that is in it."""
+    """Return the key of a node's statements: its version is a hash over its content."""
     return said.RECIPE.key([node.version])

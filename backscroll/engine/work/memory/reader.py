@@ -1,10 +1,9 @@
-"""From the log to memories: the tasks of a thread (or of all threads of its project), what users said they prefer, what people did
-to memories; each got or made, folded, faded.
+"""Derive memories from the log: ended tasks of a thread or its project, users' preferences, and users' changes to memories.
 
-Owns what is read and what is kept: what messages say of an ended task is an artefact under a key over their content; statements of
-preferences are read once per revision; acts of people are read from the rare events. Nothing here depends on messages that came
-after a task ended, so an append makes nothing again but its own statements. Where a fork and its parent both speak of a message, the
-thread that asks decides.
+Owns what is read and what is stored: what messages say about an ended task is an artefact under a key over their content;
+preference statements are read once per revision; users' changes come from the rare events. Nothing depends on messages
+after a task ended, so an append remakes only its own statements. If a fork and its parent both know a message, the current
+thread decides.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _MESSAGES, _ALONE = 256, 1024
 
 @dataclass(frozen=True, slots=True)
 class ScopeMemories:
-    """Everything that is remembered in a scope."""
+    """All memories of a scope."""
 
     memories: tuple[Memory, ...]  # with the person's layer, faded; hidden ones left out
     hidden: tuple[Memory, ...]
@@ -72,7 +71,7 @@ class ScopeMemories:
 
 @dataclass(frozen=True, slots=True)
 class _EndedTask:
-    """A task that ended, with what its messages say."""
+    """An ended task, with what its messages say."""
 
     task: Task
     key: bytes
@@ -84,10 +83,10 @@ class _EndedTask:
 def collect(
     thread: ThreadScope, scope: str = "project", *, edge: MemoryHorizon | None = None, ready: bool = False
 ) -> ScopeMemories:
-    """Return everything that is remembered, for a thread; with `edge` what there was to remember at that event.
+    """Return all memories available to a thread; with `edge`, as of that event.
 
-    `ready`: for a prompt, which does not wait. What a background worker has still to read is left out except for a fixed amount, the
-    newest first, and counted in `pending`.
+    `ready`: for a prompt, which does not wait. What a background worker has yet to read is left out except for a fixed
+    amount, the newest first, and counted in `pending`.
     """
     engine = thread.engine
     checked_scope(scope)
@@ -150,7 +149,7 @@ def _collect_scope(
 
 
 def _find_written(reader: Reader, names: Sequence[bytes]) -> Mapping[bytes, ModelText]:
-    """Return what a model wrote about tasks, by the names of what rules found."""
+    """Return what a model wrote about tasks, by the keys of the rule-made texts."""
     if not names:
         return {}
 
@@ -214,7 +213,7 @@ def _in_order(acts: Iterable[Event]) -> list[Event]:
 
 
 def _elsewhere(memory: Memory, home: str) -> Memory:
-    """Return a memory whose handles can be read in another thread."""
+    """Return a memory with handles that are readable from another thread."""
     if memory.thread == home:
         return memory
     return replace(memory, text=qualify_handles(memory.text, memory.thread))
@@ -226,7 +225,7 @@ def _elsewhere(memory: Memory, home: str) -> Memory:
 def _threads(
     reader: Reader, home: str, scope: str, memo: MutableMapping[Any, Any] | None = None
 ) -> Iterable[ThreadState]:
-    """Yield the thread that asks, then the others of its scope, oldest first."""
+    """Yield the current thread, then the others of its scope, oldest first."""
     state = reader.thread(home)
     if state is None:
         raise InvalidInput(f"thread {home} not found")
@@ -244,7 +243,7 @@ def _threads(
 
 @dataclass(frozen=True, slots=True)
 class _MemoryShare:
-    """What one thread gives to remember, up to its newest event."""
+    """What one thread contributes to memory, up to its newest event."""
 
     head: int
     rare: RareEvents
@@ -256,7 +255,7 @@ class _MemoryShare:
 def _part(
     engine: EngineScope, reader: Reader, state: ThreadState, fresh: list[Artefact], most: Allowance | None
 ) -> _MemoryShare:
-    """Return what a thread gives to remember; one to which nothing was added since is not looked at again."""
+    """Return what a thread contributes to memory; an unchanged thread is not read again."""
     shelf = engine.memo.shelf("remembered-threads", 2 * _THREADS)
     known = cast("_MemoryShare | None", shelf.get(state.id))
     if known is None or known.head != state.head or known.said.pending:
@@ -270,7 +269,7 @@ def _part(
 
 
 def _is_seen(sees: Mapping[str, int], ref: Ref) -> bool:
-    """Return True if the thread that asks sees an event itself, through its own past."""
+    """Return True if the current thread sees an event through its own history."""
     return ref.seq <= sees.get(ref.thread, 0)
 
 
@@ -288,7 +287,7 @@ def _in_time(at: str, edge: MemoryHorizon | None) -> bool:
 def _read_ended_tasks(
     engine: EngineScope, view: View, rare: RareEvents, fresh: list[Artefact]
 ) -> list[_EndedTask]:
-    """Return the tasks of a thread of which something is remembered, with what their messages say."""
+    """Return the ended tasks of a thread that are remembered, with what their messages say."""
     shelf = engine.memo.shelf("remembered-tasks", 400)
     key = (view.state.id, rare.last)
     known = cast("list[_EndedTask] | None", shelf.get(key))
@@ -320,7 +319,7 @@ def _read_ended_tasks(
 
 
 def of_task(view: View, task: Task) -> list[Message]:
-    """Return the live messages of a task; of one that was sent back, those up to the verdict: what follows is another try."""
+    """Return the live messages of a task; if it was sent back, those up to the verdict, because another attempt follows."""
     messages = messages_in(view, task)
     if task.state is TaskState.INCOMPLETE and task.attempts:
         upto = max(a.place for a in task.attempts)
@@ -339,7 +338,7 @@ def _read_file_change(event: Event) -> FileChangeNote:
 
 
 def _belongs(task: Task, event: Event) -> bool:
-    """Return whether a change was logged while a task was worked on."""
+    """Return whether a code change was logged while a task was worked on."""
     place = at_end(event.seq)
     for low, high in task.spans:
         if low < place and (high is None or place <= high):
@@ -351,7 +350,7 @@ def _belongs(task: Task, event: Event) -> bool:
 
 
 def _count_uses(used: dict[str, MemoryUse], task: Task) -> None:
-    """A memory helped where a task began with it and was completed; the log says so, so a rebuild says the same."""
+    """Count a memory as useful if a task began with it and was completed; derived from the log, so a rebuild counts the same."""
     if task.state is not TaskState.COMPLETED:
         return
     for name in dict.fromkeys(task.relevant):
@@ -376,7 +375,7 @@ def _rename_uses(used: Mapping[str, MemoryUse], aliases: Mapping[str, str]) -> d
 def _read_statements(
     engine: EngineScope, view: View, rare: RareEvents, allowance: Allowance | None
 ) -> ThreadStatements:
-    """Return what the user messages of a thread say about preferences; only new messages are read, unless old ones changed."""
+    """Return what the user messages of a thread state about preferences; only new messages are read, unless old ones changed."""
     shelf = engine.memo.shelf("remembered-said", 2 * _THREADS)
     known = cast("tuple[int, int, ThreadStatements] | None", shelf.get(view.state.id))
     found, reached = None, 0

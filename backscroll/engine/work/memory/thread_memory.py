@@ -1,4 +1,4 @@
-"""What is remembered, as users hold it: `thread.memory`.
+"""The memories of a thread, as users hold them: `thread.memory`.
 
 Owns nothing: reading is in `engine/work/memory/memories`, writing in `engine/work/memory/acts`, plans in
 `engine/work/memory/plans`.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @doors
 class ThreadMemory:
-    """What is remembered for one thread. Keeps nothing of its own: two of them always agree."""
+    """The memories available to one thread. Keeps no state of its own, so two handles always agree."""
 
     def __init__(self, thread: ThreadScope) -> None:
         self.thread = thread
@@ -42,41 +42,41 @@ class ThreadMemory:
         text: str = "",
         hidden: bool = False,
     ) -> Sequence[Memory]:
-        """Return what is remembered: pinned first, then by weight; with `text` what has to do with it, best first."""
+        """List memories: pinned first, then by weight; with `text`, only related ones, best match first."""
         return remembering.memories(self.thread, kinds=kinds, scope=scope, text=text, hidden=hidden)
 
     def get(self, memory: str) -> Memory:
-        """One memory by its id, or the first digits of it."""
+        """Return one memory by its id or id prefix."""
         return remembering.memory_of(self.thread, memory)
 
     def why(self, memory: str) -> MemoryExplanation:
-        """Return why something is remembered: what it rests on, quoted, and what people did to it."""
+        """Return why something is remembered: the evidence, quoted, and the user's changes to it."""
         return remembering.why(self.thread, memory)
 
     def preferences(self) -> Sequence[Preference]:
-        """Return what the user prefers, with all evidence; superseded and doubtful ones last."""
+        """Return the user's preferences with all evidence; superseded and doubtful ones last."""
         return remembering.preferences(self.thread)
 
     def defaults(self) -> PreferenceDefaults:
-        """Return what follows from the preferences in force."""
+        """Return the defaults that follow from the preferences in force: language, name, style, tools."""
         return remembering.defaults(self.thread)
 
     def load_relevant_history(
         self, task: Task | str, budget_tokens: int = remembering.RELEVANT_TOKENS
     ) -> RelevantHistory:
-        """Return what of earlier work matters for a task, or for some words, within a budget."""
+        """Return what earlier work contributes to a task or a text, within a token budget."""
         return remembering.load_relevant_history(self.thread, task, budget_tokens)
 
     def hints(self, text: str) -> Sequence[Memory]:
-        """Lessons that a text brings to mind."""
+        """Return lessons that apply to a text."""
         return remembering.hints(self.thread, text)
 
     def plan(self, task: Task | str, *, ask: bool = False) -> Plan:
-        """Return what to do next about a task; `ask`: have the configured model make it."""
+        """Return what to do next in a task; `ask`: have the configured model write it."""
         return plan_for(self.thread, task, ask=ask)
 
     def questions(self, task: Task | str, *, ask: bool = False) -> Sequence[FollowUp]:
-        """Return what to ask the user about a task; `ask`: have the configured model ask."""
+        """Return questions to ask the user about a task; `ask`: have the configured model write them."""
         return followups_for(self.thread, task, ask=ask)
 
     # -- the person's layer ----------------------------------------------------------------------------------
@@ -84,25 +84,25 @@ class ThreadMemory:
     def add(
         self, text: str, *, kind: MemoryKind | str = MemoryKind.FACT, sources: Sequence[Ref | str] = ()
     ) -> Memory:
-        """Write something down; it is withheld when a message it rests on changes."""
+        """Add a memory; it is withheld when a message in `sources` changes."""
         return remembering_acts.add(self.thread, text, kind=kind, sources=sources)
 
     def edit(self, memory: str, text: str) -> Memory:
-        """Put a memory into other words."""
+        """Replace the text of a memory."""
         return remembering_acts.edit(self.thread, memory, text)
 
     def pin(self, memory: str) -> Memory:
-        """Tell a memory in every prompt as long as there is room."""
+        """Pin a memory: every prompt includes it as long as there is room."""
         return remembering_acts.pin(self.thread, memory)
 
     def unpin(self, memory: str) -> Memory:
-        """Take the pin off again."""
+        """Unpin a memory."""
         return remembering_acts.unpin(self.thread, memory)
 
     def forget(self, memory: str, *, erase: bool = False) -> int:
-        """Hide a memory; with `erase` destroy what people wrote about it. Return how many texts were destroyed."""
+        """Hide a memory; `erase` also destroys what users wrote about it. Return how many texts were destroyed."""
         return remembering_acts.forget(self.thread, memory, erase=erase)
 
     def restore(self, memory: str) -> Memory:
-        """Take back what people did to a memory."""
+        """Revert the user's changes to a memory."""
         return remembering_acts.bring_back(self.thread, memory)

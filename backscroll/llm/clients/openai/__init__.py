@@ -1,1 +1,1 @@
-"""OpenAI's SDK, which also serves those who imitate its wire: Chat Completions and Responses."""
+"""Clients on OpenAI's SDK, also for services that imitate its wires: Chat Completions and Responses."""

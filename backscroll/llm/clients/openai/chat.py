@@ -1,4 +1,4 @@
-"""Chat Completions: the wire that nearly every service speaks.
+"""Client for the Chat Completions wire, which nearly every service supports.
 
 Owns requests and answers of that wire, streamed or whole.
 """
@@ -41,11 +41,11 @@ def _as_it_is(answer: Any) -> Any:
 
 
 class ChatClient(SdkClient):
-    """A model behind the Chat Completions wire."""
+    """A client for models on the Chat Completions wire."""
 
     def __init__(self, provider: Provider, key: str) -> None:
         super().__init__(provider, key)
-        self._unwanted: frozenset[str] = frozenset()  # what this service said that it does not take
+        self._unwanted: frozenset[str] = frozenset()  # fields that this service has rejected
 
     @property
     def wire(self) -> Wire:
@@ -53,7 +53,7 @@ class ChatClient(SdkClient):
         return "openai-chat"
 
     def complete(self, request: Request) -> Reply:
-        """Ask and wait for the whole answer."""
+        """Send a request and wait for the whole answer."""
         with self._connections.call() as call:
             body = self._body(request)
             told = self._send_request(body, call, plain)
@@ -63,10 +63,10 @@ class ChatClient(SdkClient):
         return self._reply(choices[0]["message"], choices[0].get("finish_reason"), told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and stream the answer."""
+        """Send a request and stream the answer."""
         heard, ended = OpenAIStreamState(), False
         bounds = StreamBounds(self._provider, request.max_tokens)
-        # From here on it can be ended from outside, also while a long prompt is still being spelled.
+        # From here on it can be stopped from outside, even while a long prompt is still being processed.
         with self._connections.call() as call:
             body: dict[str, Json] = {
                 **self._body(request),
@@ -94,7 +94,7 @@ class ChatClient(SdkClient):
             reply = self._reply(heard.message(), "length", heard.told, body["model"])
             yield Done(replace(reply, finish="endless"))
             return
-        # Some services never say why they stop; then the word that ends a stream, or the usage, has to tell that it is whole.
+        # Some services never send a finish reason; then the end marker or the usage shows that the stream is complete.
         whole = heard.finish or ((ended or heard.told.get("usage")) and heard.began)
         if not whole:
             raise build_stop_error(self.provider) if call.aborted else cut_short(self._provider)
@@ -103,14 +103,14 @@ class ChatClient(SdkClient):
     def _send_request(
         self, body: dict[str, Json], call: OpenCall, read: Callable[[Any], Json] = _as_it_is
     ) -> Json:
-        """Return the answer to a request; what a service complains about by name is changed, and not said again."""
+        """Return the answer to a request; fields that a service rejects by name are changed, for later requests too."""
         while True:
             try:
                 with self._faults(body["model"], call):
                     create = cast("Any", self._sdk.chat.completions).create
                     return read(create(**adapt_request(body, self._unwanted)))
             except InvalidInput as error:
-                if "output_limit" in error.facts:  # it takes the name, not the figure
+                if "output_limit" in error.facts:  # it accepts the name, not the value
                     raise
                 found = complaint(error.message, adapt_request(body, self._unwanted), self._unwanted)
                 if not found:
@@ -121,7 +121,7 @@ class ChatClient(SdkClient):
         messages = sendable([dict(m) for m in request.messages])
         if request.system:
             messages.insert(0, {"role": "system", "content": sendable(request.system)})
-        # Vendors imitate the older name of the limit; OpenAI's newer models take only the newer one.
+        # Imitators use the older name of the limit; OpenAI's newer models accept only the newer one.
         at_home = (urlsplit(self._provider.address).hostname or "").endswith("openai.com")
         limit = "max_completion_tokens" if at_home else "max_tokens"
         body: dict[str, Json] = {
@@ -141,7 +141,7 @@ class ChatClient(SdkClient):
     def _reply(
         self, message: Mapping[str, Json], finish: Json, told: Mapping[str, Json], asked: str
     ) -> Reply:
-        """Return the answer that a whole message holds."""
+        """Return the reply in a whole message."""
         found = finish_of(finish)
         if found == "broken":
             raise gave_up(self.provider, str(finish))
@@ -164,14 +164,14 @@ class ChatClient(SdkClient):
 
 
 def _finish(found: Finish, message: Mapping[str, Json], calls: tuple[ToolCall, ...]) -> Finish:
-    """Return why it ended; several services say `stop` although they call tools."""
+    """Return the finish reason; several services send `stop` although they call tools."""
     if message.get("refusal"):
         return "refused"
     return "tools" if calls and found in ("stop", "other") else found
 
 
 def _with_ids(message: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a message whose calls have ids and arguments as text, which some services leave out or send otherwise."""
+    """Return a message whose calls have ids and text arguments, which some services omit or send differently."""
     calls: list[Json] = []
     for told in mappings(message.get("tool_calls")):
         function = told.get("function")
@@ -192,7 +192,7 @@ def _usage(usage: Mapping[str, Json]) -> Usage:
     read = details(usage.get("prompt_tokens_details"))
     made = details(usage.get("completion_tokens_details"))
     whole = number(usage.get("prompt_tokens"))
-    # DeepSeek and its kin say it beside, not inside.
+    # DeepSeek and similar services report it at the top level.
     cached = number(read.get("cached_tokens")) or number(usage.get("prompt_cache_hit_tokens"))
     return Usage(
         input=whole,

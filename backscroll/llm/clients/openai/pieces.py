@@ -1,6 +1,6 @@
-"""What has come of a streamed answer on the Chat Completions wire, put together as it would have come in one.
+"""Assemble streamed Chat Completions chunks into the message they would form unstreamed.
 
-Owns the pieces, in the vendor's shape and in those of every service that imitates it: reasoning under either name, calls without
+Owns the chunks, in the vendor's shape and those of its imitators: reasoning under either name, calls without
 ids or without indexes or all with the same one, arguments as objects, usage in any chunk.
 """
 
@@ -17,29 +17,27 @@ from backscroll.vocab.part import Json
 
 
 def new_id() -> str:
-    """Return a name for a call that came without one."""
+    """Return an id for a call that came without one."""
     return f"call_{secrets.token_hex(8)}"
 
 
 class OpenAIStreamState:
-    """What has come of a stream so far."""
+    """The state of a stream so far."""
 
     def __init__(self) -> None:
         self.finish = ""
-        self.began = False  # words, thoughts or calls have come
+        self.began = False  # text, reasoning or calls have arrived
         self.told: dict[str, Json] = {}
         self._text: list[str] = []
         self._parse_thought: list[str] = []
-        self._details: list[Json] = []  # OpenRouter's own record of the thinking, to be sent back as it is
+        self._details: list[Json] = []  # OpenRouter's own record of the reasoning, to be sent back unchanged
         self._calls: list[dict[str, str]] = []
-        self._arguments: list[list[str]] = []  # of the calls, in pieces: a long file comes in very many
-        self._places: dict[
-            int, int
-        ] = {}  # the index that the service gives, and the call that it means just now
+        self._arguments: list[list[str]] = []  # of the calls, in pieces: a long file arrives in very many
+        self._places: dict[int, int] = {}  # the service's index -> the call that it currently means
         self._refusal: list[str] = []
 
     def take(self, chunk: Mapping[str, Json]) -> Iterator[StreamEvent]:
-        """One chunk."""
+        """Process one chunk."""
         if chunk.get("model"):
             self.told["model"] = chunk["model"]
         usage: Json = chunk.get("usage")
@@ -86,13 +84,13 @@ class OpenAIStreamState:
         return CallDelta(at, known["id"], known["name"], piece)
 
     def _place(self, index: Json, given: str, name: str) -> int:
-        """Return which call a piece belongs to: the index says so, unless another id or name shows that a new call begins."""
+        """Return the call that a piece belongs to: by index, unless a different id or name starts a new call."""
         key = index if isinstance(index, int) else -1
         at = self._places.get(key)
         if at is not None:
             known = self._calls[at]
             another = bool(given) and given != known["given"] and bool(name)
-            # Without ids and indexes a name is all that tells where the next call begins.
+            # Without ids and indexes, only a name marks the start of the next call.
             unnamed = key < 0 and not given and bool(name) and bool(known["name"])
             if not another and not unnamed:
                 return at
@@ -102,7 +100,7 @@ class OpenAIStreamState:
         return self._places[key]
 
     def message(self) -> dict[str, Json]:
-        """Return the message that the pieces make, as it would have come in one."""
+        """Return the assembled message in its unstreamed form."""
         out: dict[str, Json] = {"role": "assistant", "content": "".join(self._text) or None}
         if self._refusal:
             out["refusal"] = "".join(self._refusal)

@@ -1,6 +1,6 @@
-"""Responses: OpenAI's newer wire, with items instead of messages.
+"""Client for OpenAI's Responses wire, with items instead of messages.
 
-Owns requests and answers of that wire, streamed or whole. Nothing is kept over there (`store` is off): the log is ours.
+Owns requests and answers of that wire, streamed or whole. Nothing is stored at the service (`store` is off): the log is ours.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LAST = {"response.completed", "response.incomplete", "response.failed"}
 
 
 class ResponsesClient(SdkClient):
-    """A model behind the Responses wire."""
+    """A client for models on the Responses wire."""
 
     @property
     def wire(self) -> Wire:
@@ -41,7 +41,7 @@ class ResponsesClient(SdkClient):
         return "openai-responses"
 
     def complete(self, request: Request) -> Reply:
-        """Ask and wait for the whole answer."""
+        """Send a request and wait for the whole answer."""
         with self._connections.call() as call:
             body = self._body(request)
             with self._faults(body["model"], call):
@@ -49,7 +49,7 @@ class ResponsesClient(SdkClient):
         return self._reply(told, body["model"])
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
-        """Ask and stream the answer."""
+        """Send a request and stream the answer."""
         last: dict[str, Json] | None = None
         names: dict[int, tuple[str, str]] = {}
         said: list[str] = []
@@ -123,18 +123,18 @@ def _deltas(event: Mapping[str, Json], names: dict[int, tuple[str, str]]) -> Ite
 
 
 def _endless(text: str, asked: str) -> Reply:
-    """Return what came of an answer that did not end: its words."""
+    """Return the partial reply of an answer that did not end: its text."""
     part: dict[str, Json] = {"type": "output_text", "text": text, "annotations": []}
     item: dict[str, Json] = {"type": "message", "role": "assistant", "content": [part]}
     return Reply(text, asked, "endless", Usage(known=False), raw=[item] if text else [])
 
 
 def put_together(items: list[Mapping[str, Json]], told: Mapping[str, Json], asked: str) -> Reply:
-    """Return the answer that the items of a response hold."""
+    """Return the reply in the items of a response."""
     text: list[str] = []
     thought: list[str] = []
     calls: list[ToolCall] = []
-    halves: set[int] = set()  # calls that say of themselves that they broke off
+    halves: set[int] = set()  # calls marked incomplete
     refused = False
     for item in items:
         match item.get("type"):

@@ -1,7 +1,7 @@
-"""The official SDK of OpenAI, which also serves every service that imitates its wires.
+"""Open OpenAI's official SDK, also for services that imitate its wires.
 
-Owns opening it (lazily: loading it takes most of a second) and what both of its wires share. The SDK's own retries are off,
-because every attempt belongs on the ledger.
+Opened lazily: loading takes most of a second. Owns what both of its wires share. The SDK's own retries are off, because every
+attempt goes on the ledger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_sdk(provider: Provider, key: str, connections: Connections) -> OpenAI:
-    """Return the SDK for a service; its connections are made known to `connections`."""
+    """Return the SDK for a service; its connections are tracked in `connections`."""
     try:
         import openai
     except ImportError as error:
@@ -31,14 +31,14 @@ def open_sdk(provider: Provider, key: str, connections: Connections) -> OpenAI:
     waits = waits_of(openai, provider)
     hooks = {"request": [connections.hook], "response": [bounded_body]}
     http = openai.DefaultHttpxClient(timeout=waits, event_hooks=hooks)
-    # A server of one's own often wants no key; the SDK insists on one.
+    # The user's own server often needs no key; the SDK requires one.
     return openai.OpenAI(
         api_key=key or "none", base_url=provider.address, timeout=waits, max_retries=0, http_client=http
     )
 
 
 class SdkClient:
-    """What clients on both wires have in common: a service, and the SDK opened for it."""
+    """Shared by the clients of both wires: a service, and the SDK opened for it."""
 
     def __init__(self, provider: Provider, key: str) -> None:
         self._provider = provider
@@ -47,7 +47,7 @@ class SdkClient:
 
     @property
     def provider(self) -> str:
-        """Its name in the configuration."""
+        """The name of the service in the configuration."""
         return self._provider.name
 
     def abort(self) -> None:

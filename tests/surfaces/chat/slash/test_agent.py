@@ -25,8 +25,8 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("services")
-def test_another_model_by_name(talk: HandTalk) -> None:
-    """A provider, a model of a provider, or only another model of the same."""
+def test_model_can_be_switched_by_name(talk: HandTalk) -> None:
+    """A provider, a model of a provider, or another model of the same provider."""
     said = talk.run("/model near")
     assert "near/small" in said
     assert "NEAR_KEY" in said  # the key is missing, and that is said before the first message fails
@@ -39,8 +39,8 @@ def test_another_model_by_name(talk: HandTalk) -> None:
 
 
 @pytest.mark.usefixtures("services")
-def test_another_model_by_picker(talk: HandTalk) -> None:
-    """Every provider with its model; a missing key is said before somebody picks it."""
+def test_model_can_be_switched_by_picker(talk: HandTalk) -> None:
+    """Every provider with its model; a missing key is shown before the choice."""
     talk.picks = ["far"]
     talk.run("/model")
     assert talk.agent.provider_name == "far"
@@ -52,8 +52,8 @@ def test_another_model_by_picker(talk: HandTalk) -> None:
     assert "nothing was changed" in talk.run("/model")
 
 
-def test_nothing_configured(make_talk: Callable[..., HandTalk]) -> None:
-    """Offline, it is said how to add a model, and a name that fits nothing is refused."""
+def test_model_command_without_a_provider(make_talk: Callable[..., HandTalk]) -> None:
+    """It says how to add one; an unknown name is refused."""
     talk = make_talk(("hi", "hello"), offline=True)
     said = talk.run("/model")
     assert "no model is configured" in said
@@ -64,8 +64,8 @@ def test_nothing_configured(make_talk: Callable[..., HandTalk]) -> None:
     assert "未配置模型" in talk.run("/模型")
 
 
-def test_the_cost_is_what_the_model_reported(talk: HandTalk) -> None:
-    """Of this conversation by model, and of the day; nobody knows the price of a parrot."""
+def test_cost_shows_what_the_model_reported(talk: HandTalk) -> None:
+    """For the thread by model, and for the day; the price of an unknown model is unknown."""
     talk.say("one")
     talk.say("two")
     said = talk.run("/cost")
@@ -76,8 +76,8 @@ def test_the_cost_is_what_the_model_reported(talk: HandTalk) -> None:
     assert rows["this chat session"][-5:] == ["2", "200", "50%", "20", "unknown"]
 
 
-def test_what_was_spent_before_this_run_is_not_counted_to_it(talk: HandTalk) -> None:
-    """The conversation has all of its calls, the run only its own."""
+def test_cost_of_the_run_excludes_earlier_calls(talk: HandTalk) -> None:
+    """The thread has all of its calls, the run only its own."""
     from backscroll.engine.budget.costs import record_call
 
     usage = {"prompt_tokens": 7, "completion_tokens": 1}
@@ -95,8 +95,8 @@ def test_what_was_spent_before_this_run_is_not_counted_to_it(talk: HandTalk) -> 
     assert rows["this chat session"][-5] == "0"
 
 
-def test_a_call_without_an_answer_is_told_with_the_cost(talk: HandTalk) -> None:
-    """A run that was killed while it waited: the most that it can have cost is in the sum, and said to be so."""
+def test_cost_includes_calls_without_an_answer(talk: HandTalk) -> None:
+    """A run killed while waiting counts with its maximum cost, and this is said."""
     from backscroll.engine.budget.costs import record_asked
 
     record_asked(talk.engine, model="gpt-5", counted=1234, reserve=1000, thread=talk.thread)
@@ -105,7 +105,7 @@ def test_a_call_without_an_answer_is_told_with_the_cost(talk: HandTalk) -> None:
     assert "about 1,234 tokens, at most $0.012" in said
 
 
-def test_the_tools(talk: HandTalk) -> None:
+def test_tools_are_listed(talk: HandTalk) -> None:
     """Names, effects, descriptions, in both languages."""
     said = talk.run("/tools")
     assert "run_command" in said
@@ -115,7 +115,7 @@ def test_the_tools(talk: HandTalk) -> None:
 
 
 def test_rules_are_added_listed_and_removed(talk: HandTalk) -> None:
-    """For this run, for the folder, for everything; patterns as people type them."""
+    """For this run, for the folder, for everything; patterns as typed."""
     assert "no rules" in talk.run("/permissions")
     talk.picks = [0, 1, 2]
     talk.run("/permissions allow run_command git status *")
@@ -135,15 +135,15 @@ def test_rules_are_added_listed_and_removed(talk: HandTalk) -> None:
     assert talk.offers("/permissions remove ") == ['"run_command(git status *)"']
 
 
-def test_turning_away_and_bad_rules(talk: HandTalk) -> None:
+def test_cancelled_and_invalid_rules_are_not_saved(talk: HandTalk) -> None:
     """Without an answer nothing is remembered; a rule that is none is refused."""
     talk.run("/permissions allow run_command ls")
     assert talk.agent.rules.list_rules() == []
     assert "not a rule" in talk.run("/permissions allow ((")
 
 
-def test_the_mode(talk: HandTalk) -> None:
-    """What happens to calls of which no rule speaks."""
+def test_mode_can_be_changed(talk: HandTalk) -> None:
+    """It decides the calls that no rule matches."""
     assert "allow file edits" in talk.run("/permissions mode edits")
     assert talk.agent.rules.mode == "edits"
     assert "unknown approval mode" in talk.run("/permissions mode wild")

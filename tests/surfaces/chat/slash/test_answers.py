@@ -6,16 +6,16 @@ from backscroll.surfaces import i18n
 from tests.surfaces.chat.slash.hand import HandTalk
 
 
-def test_the_last_answer_once_more(talk: HandTalk) -> None:
-    """The new answer is live, the old one an alternative, and the count is said."""
+def test_answer_can_be_regenerated(talk: HandTalk) -> None:
+    """The new one is live, the old one an alternative, and the count is shown."""
     talk.parrot.answers = ["Three hours."]
     assert "alternative 2 of 2" in talk.run("/retry")
     assert talk.texts()[-1] == "Three hours."
     assert talk.thread.message(-1).alternatives == 2
 
 
-def test_going_through_alternatives(talk: HandTalk) -> None:
-    """Left, right, by number, by picker; at the end another one can be asked for."""
+def test_alternatives_can_be_selected(talk: HandTalk) -> None:
+    """Left, right, by number, by picker; at the end another one can be requested."""
     talk.parrot.answers = ["Three hours.", "Four hours."]
     talk.run("/regenerate")
     said = talk.run("/swipe left")
@@ -37,8 +37,8 @@ def test_going_through_alternatives(talk: HandTalk) -> None:
     assert talk.texts()[-1] == "Four hours."
 
 
-def test_swipes_that_lead_nowhere(talk: HandTalk, empty: HandTalk) -> None:
-    """What is not there is said with how many there are."""
+def test_missing_alternative_is_refused(talk: HandTalk, empty: HandTalk) -> None:
+    """With how many there are."""
     assert "alternative 7 not found" in talk.run("/swipe 7")
     assert "available: 1" in talk.run("/swipe left")
     assert "alternative 1 of 1" in talk.run("/swipe")
@@ -46,8 +46,8 @@ def test_swipes_that_lead_nowhere(talk: HandTalk, empty: HandTalk) -> None:
     assert "no answer to regenerate" in empty.run("/regenerate")
 
 
-def test_a_fork_shares_the_past(talk: HandTalk) -> None:
-    """Up to a turn, or all of it; the talk goes on there."""
+def test_fork_shares_the_past(talk: HandTalk) -> None:
+    """Up to a turn, or all of it; the chat continues there."""
     here = talk.thread.id
     assert "forked with 2 turns" in talk.run("/fork 2")
     assert talk.thread.id != here
@@ -57,8 +57,8 @@ def test_a_fork_shares_the_past(talk: HandTalk) -> None:
     assert "numbered 1 to 1" in talk.run("/fork -5")
 
 
-def test_undo_and_redo_say_what_they_did(talk: HandTalk) -> None:
-    """And where there is nothing to take back, that is said with a hint."""
+def test_undo_and_redo_report_what_they_did(talk: HandTalk) -> None:
+    """If there is nothing to undo, that is said with a hint."""
     talk.run("/rename Elsewhere")
     assert "Undone" in talk.run("/undo")
     assert talk.thread.info.title == "Trip"

@@ -22,8 +22,8 @@ def elves(make_talk: Callable[..., HandTalk]) -> HandTalk:
     return talk
 
 
-def test_looking(elves: HandTalk) -> None:
-    """All nodes, one of them, why, and that there are no own changes."""
+def test_graph_can_be_viewed(elves: HandTalk) -> None:
+    """All nodes, one of them, why, and an empty list of overrides."""
     assert "Rivendell" in elves.run("/graph")
     assert "forest elf" in elves.run("/graph Ellie")
     assert "forest elf" in elves.run("/graph why Ellie race")
@@ -33,8 +33,8 @@ def test_looking(elves: HandTalk) -> None:
     assert "Ellie" in elves.offers("/graph edit El")
 
 
-def test_an_attribute_is_changed_in_place(elves: HandTalk) -> None:
-    """The old value stands in the field; the change is the person's, and undo takes it back."""
+def test_attribute_is_edited_in_place(elves: HandTalk) -> None:
+    """The field has the old value; the change is an override, and undo reverts it."""
     elves.picks = ["race", "edit", None]
     elves.asks = ["wood elf"]
     said = elves.run("/graph edit Ellie")
@@ -46,7 +46,7 @@ def test_an_attribute_is_changed_in_place(elves: HandTalk) -> None:
     assert elves.thread.graph.node("Ellie").attribute("race") == "forest elf"
 
 
-def test_a_relation_gets_another_end(elves: HandTalk) -> None:
+def test_relation_can_be_retargeted(elves: HandTalk) -> None:
     """The new end holds, the old one does not."""
     elves.picks = ["lives in", "edit", "done"]
     elves.asks = ["Lorien"]
@@ -56,16 +56,16 @@ def test_a_relation_gets_another_end(elves: HandTalk) -> None:
     assert ends == ["Lorien"]
 
 
-def test_pin_forbid_and_lift(elves: HandTalk) -> None:
-    """A fact is kept, denied, and one's own word taken back."""
+def test_facts_can_be_pinned_forbidden_and_lifted(elves: HandTalk) -> None:
+    """Pinned, denied, and the override removed."""
     elves.picks = ["race", "pin,", "race", "remove my change", "race", "this is false", None]
     elves.run("/graph edit Ellie")
     assert [o.change.value for o in elves.thread.graph.overrides()] == ["forbid"]
     assert elves.thread.graph.node("Ellie").attribute("race") == ""
 
 
-def test_adding_attributes_and_relations(elves: HandTalk) -> None:
-    """Both ask for what they need; turning away in the middle adds nothing."""
+def test_attributes_and_relations_can_be_added(elves: HandTalk) -> None:
+    """Missing values are asked for; cancelling in between adds nothing."""
     elves.picks = ["+ an attribute", "+ a relation", "+ an attribute", None]
     elves.asks = ["age", "300", "friend_of", "Bob", "colour", None]
     elves.run("/graph edit Ellie")
@@ -75,7 +75,7 @@ def test_adding_attributes_and_relations(elves: HandTalk) -> None:
     assert node.attribute("colour") == ""
 
 
-def test_rename_merge_delete(elves: HandTalk) -> None:
+def test_node_can_be_renamed_merged_and_deleted(elves: HandTalk) -> None:
     """The node as a whole."""
     elves.picks = ["rename", None]
     elves.asks = ["Eleanor"]
@@ -91,8 +91,8 @@ def test_rename_merge_delete(elves: HandTalk) -> None:
     assert elves.thread.graph.current().find("Rivendell") is not None
 
 
-def test_without_a_name_a_node_is_picked_or_made(elves: HandTalk) -> None:
-    """The last entry of the picker makes a new one."""
+def test_node_is_picked_or_created_without_a_name(elves: HandTalk) -> None:
+    """The last entry of the picker creates one."""
     elves.picks, elves.asks = ["+ a new node", None], ["Gandalf"]
     elves.run("/graph edit")
     assert elves.thread.graph.node("Gandalf").overridden
@@ -103,8 +103,8 @@ def test_without_a_name_a_node_is_picked_or_made(elves: HandTalk) -> None:
     elves.run("/graph edit")
 
 
-def test_a_change_that_cannot_be_made_leaves_the_editor_open(elves: HandTalk) -> None:
-    """The error is shown, and the next thing can be tried."""
+def test_failed_change_leaves_the_editor_open(elves: HandTalk) -> None:
+    """The error is shown, and another change can be tried."""
     elves.picks = ["+ a relation", "rename", None]
     elves.asks = ["friend_of", "Ellie", "Eleanor"]
     said = elves.run("/graph edit Ellie")
@@ -112,8 +112,8 @@ def test_a_change_that_cannot_be_made_leaves_the_editor_open(elves: HandTalk) ->
     assert elves.thread.graph.node("Eleanor")
 
 
-def test_in_chinese(make_talk: Callable[..., HandTalk]) -> None:
-    """Chinese names, Chinese questions."""
+def test_graph_editor_speaks_chinese(make_talk: Callable[..., HandTalk]) -> None:
+    """Names and questions."""
     talk = make_talk(("我叫李雷，住在北京。", "你好。"), ("李雷很高兴。", "好。"), ("再见", "再见"))
     talk.thread.graph.flush()
     i18n.use("zh")
@@ -123,8 +123,8 @@ def test_in_chinese(make_talk: Callable[..., HandTalk]) -> None:
     assert "李雷：要改什么？" in talk.questions
 
 
-def test_the_world_from_a_file(elves: HandTalk) -> None:
-    """Told, shown, dropped; what is no text is refused."""
+def test_world_can_be_loaded_from_a_file(elves: HandTalk) -> None:
+    """Loaded, shown, dropped; a file that is not text is refused."""
     (elves.root / "realm.md").write_text("# Mordor\nA dark land in the east.\n", encoding="utf-8")
     (elves.root / "bin.dat").write_bytes(b"\x00\x01\x02")
     assert "1" in elves.run("/world realm.md")

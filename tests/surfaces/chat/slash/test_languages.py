@@ -1,4 +1,4 @@
-"""Everything that the chat says in Chinese is Chinese: every command, with and without things to tell of, and every happening."""
+"""The chat in Chinese is all Chinese: every command, with and without data, and every run event."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def full(make_talk: Callable[..., HandTalk]) -> HandTalk:
 
 @pytest.mark.parametrize("name", [slash.name for slash in SLASHES if slash.name not in {"quit", "clear"}])
 def test_every_command_speaks_chinese(make_talk: Callable[..., HandTalk], name: str) -> None:
-    """Empty and full conversations, good and bad arguments: no sentence is left in English, nor in a question that is asked."""
+    """With empty and full threads, good and bad arguments: no English sentence, also in questions."""
     found: dict[str, list[str]] = {}
     for talk in (make_talk(), full(make_talk)):
         talk.yeses, talk.picks, talk.asks = [True, False] * 9, [0] * 20, ["蓝色"] * 20
@@ -167,8 +167,8 @@ HAPPENINGS: tuple[Happening, ...] = (
         "failed",
     ],
 )
-def test_every_happening_is_drawn_in_chinese(end: End) -> None:
-    """What happens in a run, and every way in which it can end."""
+def test_every_run_event_is_rendered_in_chinese(end: End) -> None:
+    """Including every way a run can end."""
     console = Console(file=io.StringIO(), width=110, markup=False, color_system=None)
     player = Player(LiveArea(console), FoldedLines(), StatusFigures(model="gpt"))
     for happening in HAPPENINGS:

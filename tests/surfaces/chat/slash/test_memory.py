@@ -6,8 +6,8 @@ from backscroll.surfaces import i18n
 from tests.surfaces.chat.slash.hand import HandTalk
 
 
-def test_written_down_and_listed(talk: HandTalk) -> None:
-    """By argument or by question; found again by words."""
+def test_memories_can_be_added_and_listed(talk: HandTalk) -> None:
+    """By argument or by question; found again by text."""
     assert "No matching memories" in talk.run("/memory")
     assert "Remembered" in talk.run("/memory add I like trains")
     talk.asks = ["The keys are with Bob"]
@@ -18,8 +18,8 @@ def test_written_down_and_listed(talk: HandTalk) -> None:
     assert "nothing was changed" in talk.run("/memory add")
 
 
-def test_edited_in_a_field(talk: HandTalk) -> None:
-    """The old words stand there; the same words change nothing."""
+def test_memory_is_edited_in_a_field(talk: HandTalk) -> None:
+    """It has the old text; unchanged text changes nothing."""
     talk.run("/memory add I like trains")
     memory = talk.thread.memory.list()[0]
     talk.asks = ["I like night trains"]
@@ -29,7 +29,7 @@ def test_edited_in_a_field(talk: HandTalk) -> None:
     assert "Nothing to change" in talk.run(f"/memory edit {memory.id[:6]} I like night trains")
 
 
-def test_pinned_hidden_and_brought_back(talk: HandTalk) -> None:
+def test_memories_can_be_pinned_hidden_and_shown(talk: HandTalk) -> None:
     """By id, or by picker."""
     talk.run("/memory add I like trains")
     memory = talk.thread.memory.list()[0]
@@ -46,14 +46,14 @@ def test_pinned_hidden_and_brought_back(talk: HandTalk) -> None:
     assert memory.id in talk.run(f"/memory why {memory.id}")
 
 
-def test_unknown_memories(talk: HandTalk) -> None:
-    """Said, with a hint, for every verb."""
+def test_unknown_memory_is_refused(talk: HandTalk) -> None:
+    """With a hint, for every verb."""
     for verb in ("edit", "pin", "unpin", "forget", "restore", "why"):
         assert "rror" in talk.run(f"/memory {verb} abcdef")
 
 
-def test_offers_and_chinese(talk: HandTalk) -> None:
-    """Verbs, then ids; Chinese words for the verbs."""
+def test_memory_completion_and_chinese_verbs(talk: HandTalk) -> None:
+    """Verbs, then ids."""
     i18n.use("zh")
     talk.run("/记忆 添加 我喜欢火车")
     assert "我喜欢火车" in talk.run("/记忆")

@@ -9,8 +9,8 @@ from backscroll.vocab.part import ToolCall
 from tests.surfaces.chat.slash.hand import HandTalk, with_many
 
 
-def test_a_message_is_edited_in_place(talk: HandTalk) -> None:
-    """The field begins with the old words; /undo brings them back."""
+def test_message_is_edited_in_place(talk: HandTalk) -> None:
+    """The field starts with the old text; /undo restores it."""
     talk.asks, talk.picks = ["To the mountains."], [0]
     assert "edited message #2" in talk.run("/edit 2")
     assert talk.initials == ["To the sea."]
@@ -20,8 +20,8 @@ def test_a_message_is_edited_in_place(talk: HandTalk) -> None:
     assert talk.texts()[1] == "To the sea."
 
 
-def test_editing_ones_own_words_can_be_answered_anew_here(talk: HandTalk) -> None:
-    """What followed leaves the history, the new words are answered, and undo brings the old answers back."""
+def test_edited_message_can_be_answered_here(talk: HandTalk) -> None:
+    """Later messages are removed, the new text is answered, and undo restores the old answers."""
     talk.asks, talk.picks = ["And with whom?"], [1]
     talk.parrot.answers = ["With friends."]
     talk.run("/edit 3")
@@ -31,8 +31,8 @@ def test_editing_ones_own_words_can_be_answered_anew_here(talk: HandTalk) -> Non
     assert "Two hours." in talk.texts()
 
 
-def test_editing_ones_own_words_can_be_answered_in_a_branch(talk: HandTalk) -> None:
-    """What follows stays where it is; the new words are answered in the branch at once, without another question."""
+def test_edited_message_can_be_answered_in_a_fork(talk: HandTalk) -> None:
+    """Later messages stay; the new text is answered in the fork at once, without another question."""
     here = talk.thread
     talk.asks, talk.picks = ["And with whom?"], [2]
     talk.run("/edit 3")
@@ -43,8 +43,8 @@ def test_editing_ones_own_words_can_be_answered_in_a_branch(talk: HandTalk) -> N
     assert len(here) == 6
 
 
-def test_turning_away_changes_nothing(talk: HandTalk) -> None:
-    """Escape in the picker or in the field, or the same words."""
+def test_cancelling_changes_nothing(talk: HandTalk) -> None:
+    """Escape in the picker or in the field, or unchanged text."""
     head = talk.thread.head
     talk.run("/edit")
     talk.picks = [0]
@@ -54,14 +54,14 @@ def test_turning_away_changes_nothing(talk: HandTalk) -> None:
     assert talk.thread.head == head
 
 
-def test_the_picker_offers_the_last_messages_with_numbers(talk: HandTalk) -> None:
-    """One's own newest message is the one at the cursor."""
+def test_picker_offers_the_last_messages_with_numbers(talk: HandTalk) -> None:
+    """The cursor is at the user's newest message."""
     talk.run("/edit")
     assert talk.shown_options[0][4].startswith("#5 user: How far is it?")
 
 
-def test_messages_are_named_in_many_ways(talk: HandTalk) -> None:
-    """By number, `last`, handle, id; what fits nothing is said."""
+def test_messages_can_be_named_in_many_ways(talk: HandTalk) -> None:
+    """By number, `last`, handle, id; an unknown one is refused."""
     seq = talk.thread.message(1).id.seq
     for name in ("2", "#2", f"bs:{seq}", f"[bs:{seq}]", str(talk.thread.message(1).id)):
         talk.asks = ["To the sea."]
@@ -72,7 +72,7 @@ def test_messages_are_named_in_many_ways(talk: HandTalk) -> None:
     assert "message bs:999 not found" in talk.run("/edit bs:999")
 
 
-def test_a_handle_in_a_fork_means_the_shared_message(talk: HandTalk) -> None:
+def test_handle_in_a_fork_means_the_shared_message(talk: HandTalk) -> None:
     """A fork shares its parent's numbers."""
     seq = talk.thread.message(0).id.seq
     talk.switch(talk.thread.fork())
@@ -80,15 +80,15 @@ def test_a_handle_in_a_fork_means_the_shared_message(talk: HandTalk) -> None:
     assert talk.thread.message(0).pinned
 
 
-def test_an_answer_of_calls_alone_has_no_words_to_edit(talk: HandTalk) -> None:
-    """That is said instead of opening an empty field."""
+def test_answer_without_text_cannot_be_edited(talk: HandTalk) -> None:
+    """An error instead of an empty field."""
     talk.thread.append("assistant", ToolCall("c1", "read_file", {"path": "a"}))
     assert "only tool calls" in talk.run("/edit last")
     assert talk.questions == []
 
 
-def test_deleting_several_is_asked_and_is_one_stroke(talk: HandTalk) -> None:
-    """A range goes together, and one undo brings it back."""
+def test_deleting_several_messages_is_confirmed_and_one_stroke(talk: HandTalk) -> None:
+    """A range is deleted together, and one undo restores it."""
     assert "nothing was changed" in talk.run("/delete 3:6")
     talk.yeses = [True]
     assert "4 messages" in talk.run("/delete 3:6")
@@ -97,16 +97,16 @@ def test_deleting_several_is_asked_and_is_one_stroke(talk: HandTalk) -> None:
     assert len(talk.texts()) == 6
 
 
-def test_deleting_one_is_not_asked(talk: HandTalk) -> None:
-    """One message is quickly brought back, so nobody is asked."""
+def test_deleting_one_message_is_not_confirmed(talk: HandTalk) -> None:
+    """It is easily restored."""
     talk.run("/del 6")
     assert talk.questions == []
     assert talk.texts()[-1] == "How far is it?"
     assert "99" in talk.run("/delete 99")
 
 
-def test_pins_and_hiding(talk: HandTalk) -> None:
-    """Marks are set, listed, and taken off; a mark that is there already is said to be."""
+def test_messages_can_be_pinned_and_hidden(talk: HandTalk) -> None:
+    """Flags are set, listed and cleared; a flag that is already set is reported."""
     assert "1 message" in talk.run("/pin 2")
     assert "#2 assistant: To the sea." in talk.run("/unpin")
     assert talk.offers("/unpin ") == ["2"]
@@ -120,8 +120,8 @@ def test_pins_and_hiding(talk: HandTalk) -> None:
     assert "no hidden messages" in talk.run("/unhide")
 
 
-def test_marks_of_long_ago_are_listed_too(make_talk: Callable[..., HandTalk]) -> None:
-    """A pin at the beginning of a long conversation is found without reading all of it; a forgotten one is left out."""
+def test_old_flags_are_listed(make_talk: Callable[..., HandTalk]) -> None:
+    """A pin at the start of a long thread is found without reading all of it; a forgotten one is left out."""
     talk = make_talk(("first", "old"), ("second", "older"))
     talk.run("/pin 1")
     talk.run("/hide 2")
@@ -135,8 +135,8 @@ def test_marks_of_long_ago_are_listed_too(make_talk: Callable[..., HandTalk]) ->
     assert "older" not in said
 
 
-def test_in_chinese(talk: HandTalk) -> None:
-    """The same commands under their Chinese names, answered in Chinese."""
+def test_message_commands_speak_chinese(talk: HandTalk) -> None:
+    """The same commands under their Chinese names."""
     i18n.use("zh")
     talk.asks = ["去山里。"]
     assert "消息 #2 已修改" in talk.run("/编辑 2")

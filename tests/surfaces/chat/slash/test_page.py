@@ -1,4 +1,4 @@
-"""The page of slash commands is made from the catalogue, and says what is so."""
+"""The page of slash commands is generated from the catalogue, and correct."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ def generator() -> ModuleType:
     return module
 
 
-def test_the_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     """`python docs/generate_slash.py` writes it."""
     monkeypatch.setattr(sys, "argv", ["generate_slash.py", "--check"])
     assert generator().main() == 0
 
 
-def test_every_command_and_its_names_are_on_it() -> None:
-    """Nobody has to read the source to find one."""
+def test_page_lists_every_command_and_alias() -> None:
+    """So that no one has to read the source to find one."""
     page = (DOCS / "slash.md").read_text(encoding="utf-8")
     for slash in registry.all():
         assert f"`{slash.call.replace('|', chr(92) + '|')}`" in page
         assert all(f"`/{name}`" in page for name in slash.aliases)
 
 
-def test_the_figures_are_those_of_the_program() -> None:
-    """Bounds that the page names are the real ones."""
+def test_figures_of_the_page_are_those_of_the_program() -> None:
+    """The limits it names are the real ones."""
     page = (DOCS / "slash.md").read_text(encoding="utf-8")
     assert f"{attaching.LONGEST:,} characters" in page
     assert f"({attaching.TOGETHER:,} for all" in page
     assert f"up to {attaching.LARGEST // 1_000_000} MB" in page
 
 
-def test_writing_it_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the same page, byte for byte."""
+def test_generating_the_page_twice_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Byte for byte."""
     module = generator()
     monkeypatch.setattr(module, "PAGE", tmp_path / "slash.md")
     monkeypatch.setattr(sys, "argv", ["generate_slash.py"])

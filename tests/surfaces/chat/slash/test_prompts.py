@@ -12,7 +12,7 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.surfaces.chat.slash.hand import HandTalk
 
 
-def test_the_prompt_as_a_picture(talk: HandTalk) -> None:
+def test_context_shows_the_prompt(talk: HandTalk) -> None:
     """Shares by section, tools included; `all` lists every message; nothing is written."""
     head = talk.thread.head
     said = talk.run("/context")
@@ -25,8 +25,8 @@ def test_the_prompt_as_a_picture(talk: HandTalk) -> None:
     assert "工具" in talk.run("/ctx")
 
 
-def test_a_crop_is_shown_and_asked_first(talk: HandTalk) -> None:
-    """Without a yes nothing leaves; with one it does, and /uncrop brings it back."""
+def test_crop_is_shown_and_confirmed(talk: HandTalk) -> None:
+    """Without a yes nothing is cropped; /uncrop restores it."""
     head = talk.thread.head
     said = talk.run("/crop top 2")
     assert "would crop 2 messages" in said
@@ -41,10 +41,10 @@ def test_a_crop_is_shown_and_asked_first(talk: HandTalk) -> None:
     assert "no cropped messages" in talk.run("/uncrop")
 
 
-def test_a_crop_that_matters_is_not_done_by_a_bare_return(
+def test_relevant_crop_defaults_to_no(
     make_talk: Callable[..., HandTalk],
 ) -> None:
-    """Where what goes has to do with the task, it is said, and no is what Enter means."""
+    """If the messages belong to the task, this is shown, and Enter means no."""
     talk = make_talk(
         ("The database password rotation breaks the billing job", "The billing job reads the old password."),
         ("How does the billing job read the password of the database?", "From the old file."),
@@ -55,10 +55,10 @@ def test_a_crop_that_matters_is_not_done_by_a_bare_return(
     assert "nothing was changed" in said
 
 
-def test_a_number_that_would_part_a_call_from_its_result_is_rounded(
+def test_crop_that_would_separate_a_call_from_its_result_is_rounded(
     make_talk: Callable[..., HandTalk],
 ) -> None:
-    """The nearest possible number is cropped, fewer where two are as near; that is said, and asked as before."""
+    """To the nearest number, the smaller if two are as near; this is shown, and confirmed."""
     talk = make_talk(("Where shall we go?", "To the sea."))
     calls = tuple(ToolCall(f"c{n}", "look", {}) for n in range(4))
     talk.thread.append("assistant", Content((Text("I look."), *calls)))
@@ -83,8 +83,8 @@ def test_a_number_that_would_part_a_call_from_its_result_is_rounded(
     assert "移出 2 条，而不是 4 条" in talk.run("/crop top 4")
 
 
-def test_a_crop_from_the_bottom_is_rounded_too(make_talk: Callable[..., HandTalk]) -> None:
-    """One call with its result counts as two, from whichever end; what cannot be rounded is refused as before."""
+def test_crop_from_the_bottom_is_rounded_too(make_talk: Callable[..., HandTalk]) -> None:
+    """A call with its result counts as two from either end; what cannot be rounded is refused."""
     talk = make_talk()
     talk.thread.append("user", "Look around.")
     for n in range(3):
@@ -97,8 +97,8 @@ def test_a_crop_from_the_bottom_is_rounded_too(make_talk: Callable[..., HandTalk
     assert "1 or more" in talk.run("/crop bottom 0")
 
 
-def test_one_of_several_crops_is_picked(talk: HandTalk) -> None:
-    """With more than one, a picker names them; a handle names one directly."""
+def test_uncrop_picks_one_of_several_crops(talk: HandTalk) -> None:
+    """By picker, or directly by handle."""
     talk.yeses = [True, True]
     talk.run("/crop top 1")
     talk.run("/crop top 1")
@@ -111,8 +111,8 @@ def test_one_of_several_crops_is_picked(talk: HandTalk) -> None:
     assert "handle" in talk.run("/uncrop nonsense")
 
 
-def test_compacting_shows_the_saving_first(make_talk: Callable[..., HandTalk]) -> None:
-    """What it saves is said; without a yes nothing happens; /undo reverts it."""
+def test_compact_shows_the_saving_first(make_talk: Callable[..., HandTalk]) -> None:
+    """Without a yes nothing happens; /undo reverts it."""
     long = "The committee looked at the harbour, the lighthouse and the old mill again. " * 40
     talk = make_talk(*((f"{n}: {long}", f"answer {n}: {long}") for n in range(14)))
     talk.agent.budget = 12_000
@@ -128,8 +128,8 @@ def test_compacting_shows_the_saving_first(make_talk: Callable[..., HandTalk]) -
 
 
 @pytest.mark.parametrize("way", ["undo", "--undo", "撤销"])
-def test_a_compaction_is_taken_back_whoever_made_it(make_talk: Callable[..., HandTalk], way: str) -> None:
-    """What a prompt condensed by itself too; /redo condenses it again, and where there is none that is said."""
+def test_compaction_can_be_undone_whoever_made_it(make_talk: Callable[..., HandTalk], way: str) -> None:
+    """Also an automatic one; /redo applies it again, and without one that is said."""
     long = "The committee looked at the harbour, the lighthouse and the old mill again. " * 40
     talk = make_talk(*((f"{n}: {long}", f"answer {n}: {long}") for n in range(14)))
     assert "no compaction" in talk.run(f"/compact {way}")
@@ -143,14 +143,14 @@ def test_a_compaction_is_taken_back_whoever_made_it(make_talk: Callable[..., Han
     assert "/compact [undo]" in talk.run("/compact everything")
 
 
-def test_nothing_to_compact(talk: HandTalk) -> None:
-    """A short conversation cannot become smaller, and nobody is asked."""
+def test_nothing_to_compact_is_reported(talk: HandTalk) -> None:
+    """A short thread cannot shrink, and nothing is asked."""
     assert "Nothing to compact" in talk.run("/compact")
     assert talk.questions == []
 
 
-def test_the_system_prompt_is_shown_and_own_words_are_added(talk: HandTalk) -> None:
-    """The agent's part stays its own: own words stand behind it, and survive the next run."""
+def test_system_prompt_is_shown_and_extended(talk: HandTalk) -> None:
+    """The agent's part stays; the user's text follows it and survives the next run."""
     assert "no system prompt yet" in talk.run("/system")
     talk.run("/system Speak like a pirate")
     talk.say("hello")

@@ -10,14 +10,14 @@ from tests.surfaces.chat.slash.hand import HandTalk
 
 
 def test_recall_answers_with_quotes_and_handles(talk: HandTalk) -> None:
-    """The words themselves, and where they stand."""
+    """The original text, and where it is."""
     said = talk.run("/recall how far is the sea")
     assert "[bs:" in said
     assert "Two hours." in said
 
 
-def test_search_here_and_everywhere(talk: HandTalk) -> None:
-    """`-a` looks in other conversations too; words that begin with a dash are words."""
+def test_search_in_this_thread_and_everywhere(talk: HandTalk) -> None:
+    """`-a` includes other threads; words that begin with a dash are text."""
     other = talk.engine.create("Other")
     other.append("user", "a hidden harbour")
     assert "harbour" not in talk.run("/search hours").replace("/search", "")
@@ -27,8 +27,8 @@ def test_search_here_and_everywhere(talk: HandTalk) -> None:
     assert talk.run("/search sea --json").strip()  # no option reaches the command line
 
 
-def test_expanding_a_handle(make_talk: Callable[..., HandTalk]) -> None:
-    """The whole original; a very long one is cut, and that is said."""
+def test_expand_prints_the_original(make_talk: Callable[..., HandTalk]) -> None:
+    """A very long one is cut, with a note."""
     talk = make_talk(("Show me", "\n".join(f"line {n}" for n in range(600))))
     said = talk.run(f"/expand bs:{talk.thread.message(1).id.seq}")
     assert "line 300" in said
@@ -39,8 +39,8 @@ def test_expanding_a_handle(make_talk: Callable[..., HandTalk]) -> None:
     assert talk.offers("/expand bs:")
 
 
-def test_terminal_codes_in_words_are_not_obeyed(make_talk: Callable[..., HandTalk]) -> None:
-    """An escape sequence in a conversation is shown, not carried out."""
+def test_terminal_codes_in_text_are_not_executed(make_talk: Callable[..., HandTalk]) -> None:
+    """An escape sequence in a message is shown."""
     talk = make_talk(("Hi \x1b[31mred\x1b[0m", "\x1b]0;title\x07 done \ud800"))
     for line in (
         "/turns",
@@ -53,8 +53,8 @@ def test_terminal_codes_in_words_are_not_obeyed(make_talk: Callable[..., HandTal
     assert not any("\x1b" in option for options in talk.shown_options for option in options)
 
 
-def test_what_tools_did(talk: HandTalk) -> None:
-    """The operations as prompts list them; so many as one wants."""
+def test_operations_are_listed(talk: HandTalk) -> None:
+    """As prompts list them; as many as wanted."""
     assert "No matching tool" in talk.run("/operations")
     for n in range(3):
         talk.thread.append("assistant", ToolCall(f"c{n}", "read_file", {"path": f"file{n}.py"}))
@@ -65,8 +65,8 @@ def test_what_tools_did(talk: HandTalk) -> None:
     assert "file1.py" not in said
 
 
-def test_turns_and_their_messages(talk: HandTalk) -> None:
-    """Numbers that other commands take; from the end too."""
+def test_turns_and_their_messages_are_listed(talk: HandTalk) -> None:
+    """With the numbers that other commands take; also from the end."""
     said = talk.run("/turns")
     assert "#3–4" in said
     assert "And when?" in said
@@ -79,7 +79,7 @@ def test_turns_and_their_messages(talk: HandTalk) -> None:
 
 
 def test_only_the_last_turns_are_listed(make_talk: Callable[..., HandTalk]) -> None:
-    """A long conversation says how long it is."""
+    """A long thread says how long it is."""
     talk = make_talk(*((f"question {n}", f"answer {n}") for n in range(20)))
     said = talk.run("/turns")
     assert "question 19" in said

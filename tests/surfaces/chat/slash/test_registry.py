@@ -1,4 +1,4 @@
-"""Recognising commands, near names, completion, and that nothing they do ends the chat."""
+"""Recognising commands, similar names, completion; no command error ends the chat."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_names_and_aliases_are_unique() -> None:
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
 def test_every_command_has_a_function_and_help(language: i18n.Language) -> None:
-    """What is listed can be run, and is explained in both languages."""
+    """In both languages."""
     i18n.use(language)
     for slash in registry.all():
         assert callable(registry.work_of(slash))
@@ -53,13 +53,13 @@ def test_every_command_has_a_function_and_help(language: i18n.Language) -> None:
         ("", False),
     ],
 )
-def test_what_is_a_command(line: str, is_one: bool) -> None:
-    """A path, a fraction or a comment is a message, not a command."""
+def test_slash_line_is_recognised_as_a_command(line: str, is_one: bool) -> None:
+    """A path, a fraction or a comment is a message."""
     assert registry.is_slash(line) is is_one
 
 
-def test_found_by_name_alias_and_line() -> None:
-    """The slash, the case and what follows do not matter."""
+def test_command_is_found_by_name_alias_and_line() -> None:
+    """The slash, the case and the arguments do not matter."""
     for text in ("context", "/context", "/CTX all", "上下文"):
         slash = registry.find(text)
         assert slash is not None
@@ -68,8 +68,8 @@ def test_found_by_name_alias_and_line() -> None:
     assert registry.find("") is None
 
 
-def test_unknown_commands_suggest_near_ones(talk: HandTalk) -> None:
-    """A slip of the finger is answered with what was meant, and the chat goes on."""
+def test_unknown_command_suggests_similar_ones(talk: HandTalk) -> None:
+    """And the chat goes on."""
     said = talk.run("/contxt")
     assert "unknown command: /contxt" in said
     assert "/context" in said
@@ -78,8 +78,8 @@ def test_unknown_commands_suggest_near_ones(talk: HandTalk) -> None:
     assert "/context" in talk.run("/上下")
 
 
-def test_wrong_arguments_say_how_it_is_used(talk: HandTalk) -> None:
-    """Every command that wants something says what, in the language in use."""
+def test_wrong_arguments_show_the_usage(talk: HandTalk) -> None:
+    """Every command with arguments does, in the current language."""
     for line in ("/crop", "/crop sideways 3", "/crop top x", "/delete", "/pin", "/hide", "/recall", "/search", "/expand",
                  "/blame", "/rename", "/task dance", "/memory dance", "/permissions dance", "/undo now", "/redo x",
                  "/compact x", "/regenerate x", "/swipe far", "/fork x", "/turns x", "/context x", "/quit now",
@@ -93,8 +93,8 @@ def test_wrong_arguments_say_how_it_is_used(talk: HandTalk) -> None:
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_everything_works_in_an_empty_conversation(empty: HandTalk, language: i18n.Language) -> None:
-    """Nothing said yet is no reason for a crash, nor for silence."""
+def test_every_command_works_in_an_empty_thread(empty: HandTalk, language: i18n.Language) -> None:
+    """Neither a crash nor silence."""
     i18n.use(language)
     for slash in registry.all():
         for rest in ("", " 1", " last", " xyz", " 中文", ' "a b"'):
@@ -105,7 +105,7 @@ def test_everything_works_in_an_empty_conversation(empty: HandTalk, language: i1
 
 
 def test_names_are_completed_with_their_help(talk: HandTalk) -> None:
-    """What begins so comes first, then aliases, then letters in order."""
+    """Prefixes first, then aliases, then letters in order."""
     offered = registry.complete(talk, "/re")
     assert [c.text for c in offered][:2] == ["/regenerate", "/redo"]
     assert offered[0].start == -3
@@ -117,7 +117,7 @@ def test_names_are_completed_with_their_help(talk: HandTalk) -> None:
 
 
 def test_arguments_are_completed(talk: HandTalk) -> None:
-    """Directions, numbers, tasks, languages, formats: whatever a command can take."""
+    """Directions, numbers, tasks, languages, formats: whatever a command takes."""
     assert talk.offers("/crop ") == ["top", "bottom"]
     assert talk.offers("/crop t") == ["top"]
     assert "10" in talk.offers("/crop top ")
@@ -131,8 +131,8 @@ def test_arguments_are_completed(talk: HandTalk) -> None:
     assert talk.offers("/nosuch x") == []
 
 
-def test_a_completion_replaces_what_was_typed(talk: HandTalk) -> None:
-    """`start` reaches back to the beginning of the word at the cursor."""
+def test_completion_replaces_the_typed_word(talk: HandTalk) -> None:
+    """`start` is the beginning of the word at the cursor."""
     found = registry.complete(talk, "/export mark")[0]
     assert ("/export mark"[: found.start] + found.text) == "/export markdown"
 
@@ -146,8 +146,8 @@ def test_completion_never_raises(empty: HandTalk, name: str, rest: str) -> None:
             assert offer.start <= 0
 
 
-def test_a_store_that_cannot_be_read_offers_nothing(talk: HandTalk) -> None:
-    """Typing goes on where the store is gone."""
+def test_unreadable_store_offers_no_completion(talk: HandTalk) -> None:
+    """Typing goes on."""
     talk.engine.store.close()
     assert talk.offers("/threads ") == []
 
@@ -155,7 +155,7 @@ def test_a_store_that_cannot_be_read_offers_nothing(talk: HandTalk) -> None:
 def test_long_threads_are_not_read_as_a_whole(
     make_talk: Callable[..., HandTalk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Commands that look read a page or two of a long conversation, never all of it."""
+    """Read-only commands load a page or two."""
     talk = make_talk()
     with_many(talk, 1200)
     read = counted(monkeypatch)
@@ -195,10 +195,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-def test_a_fault_of_a_command_is_owned_and_the_chat_goes_on(
+def test_internal_error_of_a_command_does_not_end_the_chat(
     talk: HandTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even an error that nobody foresaw is a line on the screen, not the end of the conversation."""
+    """It is one line on the screen."""
 
     def broken(_talk: HandTalk, _rest: str) -> None:
         raise ZeroDivisionError("oh no")

@@ -36,8 +36,8 @@ def coding(make_talk: Callable[..., HandTalk]) -> HandTalk:
     return talk
 
 
-def test_changes_by_turn_and_by_file(coding: HandTalk) -> None:
-    """Which turn changed which file, by which tool."""
+def test_changes_are_listed_by_turn_and_file(coding: HandTalk) -> None:
+    """With the tool."""
     said = coding.run("/changes")
     assert "hello.py" in said
     assert "notes.txt" in said
@@ -48,7 +48,7 @@ def test_changes_by_turn_and_by_file(coding: HandTalk) -> None:
     assert "turn 7 not found" in coding.run("/changes 7")
 
 
-def test_the_diff_of_a_turn(coding: HandTalk) -> None:
+def test_diff_shows_a_turn(coding: HandTalk) -> None:
     """The last one that changed something, or the one that is named."""
     assert "+new" in coding.run("/diff")
     said = coding.run("/diff 1")
@@ -58,8 +58,8 @@ def test_the_diff_of_a_turn(coding: HandTalk) -> None:
     assert "第 1 轮的改动" in coding.run("/差异 1")
 
 
-def test_blame_says_who_asked_for_a_line(coding: HandTalk) -> None:
-    """One line with question and reason; a whole file with a margin; what is older is said to be."""
+def test_blame_names_who_asked_for_a_line(coding: HandTalk) -> None:
+    """One line with question and reason; a whole file with a margin; older lines are marked as such."""
     said = coding.run("/blame notes.txt:2")
     assert "turn 2" in said
     assert "Change the notes" in said
@@ -71,8 +71,8 @@ def test_blame_says_who_asked_for_a_line(coding: HandTalk) -> None:
     assert "rror" in coding.run("/blame missing.txt")
 
 
-def test_going_back_both(coding: HandTalk) -> None:
-    """Shown, asked, done: files and words as they were before the turn; and taken back again."""
+def test_rewind_of_files_and_conversation(coding: HandTalk) -> None:
+    """Shown, confirmed, done: as before the turn; and it can be reverted."""
     coding.picks, coding.yeses = [0, "files and conversation"], [True]
     said = coding.run("/rewind")
     assert "1 file" in coding.shown_options[0][0]
@@ -86,7 +86,7 @@ def test_going_back_both(coding: HandTalk) -> None:
     assert len(coding.texts()) == 4
 
 
-def test_only_files_or_only_words(coding: HandTalk) -> None:
+def test_rewind_of_files_or_conversation_alone(coding: HandTalk) -> None:
     """Each side on its own."""
     coding.picks, coding.yeses = ["files only"], [True]
     coding.run("/rewind 2")
@@ -98,8 +98,8 @@ def test_only_files_or_only_words(coding: HandTalk) -> None:
     assert (coding.root / "hello.py").exists()
 
 
-def test_nothing_happens_without_a_yes(coding: HandTalk) -> None:
-    """Turning away at any question leaves everything."""
+def test_rewind_needs_a_confirmation(coding: HandTalk) -> None:
+    """Cancelling at any question changes nothing."""
     for picks, yeses in (([None], []), ([0, None], []), ([0, 0], [False])):
         coding.picks, coding.yeses = list(picks), list(yeses)
         coding.run("/rewind")
@@ -108,8 +108,8 @@ def test_nothing_happens_without_a_yes(coding: HandTalk) -> None:
     assert "turn 9 not found" in coding.run("/rewind 9")
 
 
-def test_what_others_changed_is_named_before_it_is_run_over(coding: HandTalk) -> None:
-    """Going back over somebody's own edit needs a yes of its own, and no is the usual answer."""
+def test_rewind_over_changes_of_others_is_confirmed_separately(coding: HandTalk) -> None:
+    """And no is the default."""
     (coding.root / "notes.txt").write_text("old\nnew\nby hand\n", encoding="utf-8")
     coding.picks = ["files and conversation"]
     said = coding.run("/rewind 2")
@@ -120,8 +120,8 @@ def test_what_others_changed_is_named_before_it_is_run_over(coding: HandTalk) ->
     assert (coding.root / "notes.txt").read_text(encoding="utf-8") == "old\n"
 
 
-def test_a_file_that_nobody_has_seen_yet_is_named_too(coding: HandTalk) -> None:
-    """What was made by hand a moment ago stands in the preview, not in an error afterwards."""
+def test_unrecorded_file_is_named_in_the_preview(coding: HandTalk) -> None:
+    """A manual edit of a moment ago is not an error afterwards."""
     (coding.root / "mine.txt").write_text("mine\n", encoding="utf-8")
     coding.picks = ["files and conversation"]
     said = coding.run("/rewind 1")
@@ -130,8 +130,8 @@ def test_a_file_that_nobody_has_seen_yet_is_named_too(coding: HandTalk) -> None:
     assert (coding.root / "mine.txt").exists()
 
 
-def test_without_a_watched_folder_the_words_alone_go_back(talk: HandTalk) -> None:
-    """And files are said not to be watched; one undo brings the words back."""
+def test_rewind_without_a_watched_folder_reverts_messages_only(talk: HandTalk) -> None:
+    """It says that files are not watched; one undo restores the messages."""
     talk.agent.workroom = None
     talk.yeses = [True]
     said = talk.run("/rewind 2")
@@ -143,8 +143,8 @@ def test_without_a_watched_folder_the_words_alone_go_back(talk: HandTalk) -> Non
         assert "file tracking is off" in talk.run(line)
 
 
-def test_committing_exactly_the_agents_changes(coding: HandTalk) -> None:
-    """Shown, asked, committed with a message; a second time there is nothing to commit."""
+def test_commit_contains_exactly_the_agents_changes(coding: HandTalk) -> None:
+    """Shown, confirmed, committed with a message; a second time there is nothing to commit."""
     git(coding.root, "init", "-q", "-b", "main")
     git(coding.root, "config", "user.name", "A")
     git(coding.root, "config", "user.email", "a@example.com")

@@ -17,7 +17,7 @@ def test_help_lists_every_command_in_both_languages(talk: HandTalk) -> None:
 
 
 def test_help_explains_one_command(talk: HandTalk) -> None:
-    """Usage, what it does, more, and its other names; by alias too."""
+    """Usage, what it does, details, and its other names; by alias too."""
     said = talk.run("/help ctx")
     assert "/context [all]" in said
     assert "also: /ctx" in said
@@ -25,7 +25,7 @@ def test_help_explains_one_command(talk: HandTalk) -> None:
     assert "/context" in talk.run("/help contxt")  # a near name
 
 
-def test_the_language_changes_at_once(talk: HandTalk) -> None:
+def test_language_changes_at_once(talk: HandTalk) -> None:
     """The next line is Chinese, and an unknown language is refused."""
     assert "从现在起使用中文" in talk.run("/lang zh")
     assert i18n.get_language() == "zh"
@@ -34,8 +34,8 @@ def test_the_language_changes_at_once(talk: HandTalk) -> None:
     assert i18n.get_language() == "zh"
 
 
-def test_unfolding_is_the_terminals_own_work(talk: HandTalk) -> None:
-    """Where a terminal folds, it is asked; where none does, that is said."""
+def test_unfolding_is_left_to_the_terminal(talk: HandTalk) -> None:
+    """If the terminal can fold, it is asked; otherwise this is said."""
     assert "does not fold output" in talk.run("/unfold")
     seen: list[int | None] = []
     talk.unfold = seen.append  # type: ignore[attr-defined]
@@ -44,15 +44,15 @@ def test_unfolding_is_the_terminals_own_work(talk: HandTalk) -> None:
     assert seen == [3, None]
 
 
-def test_clearing_leaves_the_conversation(talk: HandTalk) -> None:
-    """Only the screen is empty afterwards."""
+def test_clear_keeps_the_conversation(talk: HandTalk) -> None:
+    """Only the screen is cleared."""
     before = talk.texts()
     assert "unchanged" in talk.run("/clear")
     assert talk.texts() == before
 
 
-def test_quitting(talk: HandTalk) -> None:
-    """The terminal is told to end; arguments are a mistake, not a goodbye."""
+def test_quit_ends_the_chat(talk: HandTalk) -> None:
+    """With arguments it is a mistake and does not."""
     talk.run("/quit now")
     assert not talk.left
     talk.run("/q")

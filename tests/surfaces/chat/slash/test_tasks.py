@@ -7,8 +7,8 @@ from backscroll.vocab.part import Text, ToolCall, ToolResult
 from tests.surfaces.chat.slash.hand import HandTalk
 
 
-def test_from_start_to_done(talk: HandTalk) -> None:
-    """Each step says what it did; the state follows."""
+def test_task_from_start_to_done(talk: HandTalk) -> None:
+    """Each step reports what it did; the state follows."""
     assert "No task" in talk.run("/task") or talk.run("/task").strip()
     assert "Book the hotel" in talk.run("/task start Book the hotel")
     talk.say("book it")
@@ -20,8 +20,8 @@ def test_from_start_to_done(talk: HandTalk) -> None:
     assert "in progress" in talk.run("/task")
 
 
-def test_not_yet_with_feedback_lets_the_work_go_on(talk: HandTalk) -> None:
-    """The feedback is the person's message, and the model reads it at once if they want that."""
+def test_feedback_continues_the_work(talk: HandTalk) -> None:
+    """It is the user's message, and the model reads it at once if wanted."""
     talk.run("/task start Book the hotel")
     talk.say("book it")
     talk.yeses = [True]
@@ -30,8 +30,8 @@ def test_not_yet_with_feedback_lets_the_work_go_on(talk: HandTalk) -> None:
     assert "the room has no window" in str(talk.parrot.asked[-1].messages)
 
 
-def test_feedback_is_asked_for_where_it_is_missing(talk: HandTalk) -> None:
-    """A bare not-yet asks; turning away leaves the task as it is."""
+def test_missing_feedback_is_asked_for(talk: HandTalk) -> None:
+    """Cancelling leaves the task as it is."""
     talk.run("/task start Book the hotel")
     talk.say("book it")
     head = talk.thread.head
@@ -41,7 +41,7 @@ def test_feedback_is_asked_for_where_it_is_missing(talk: HandTalk) -> None:
     assert "too loud" in str(talk.run("/task not-yet")) or "too loud" in talk.texts()
 
 
-def test_cancel_and_start_the_same_again(talk: HandTalk) -> None:
+def test_cancelled_task_is_restarted_only_on_purpose(talk: HandTalk) -> None:
     """What was given up is started again only on purpose."""
     talk.run("/task start Book the hotel")
     assert talk.run("/task cancel too dear").strip()
@@ -50,8 +50,8 @@ def test_cancel_and_start_the_same_again(talk: HandTalk) -> None:
     assert "Started" in talk.run("/task start Book the hotel")
 
 
-def test_resuming_by_picker_and_by_id(talk: HandTalk) -> None:
-    """Tasks that rest are offered, newest first."""
+def test_task_is_resumed_by_picker_or_id(talk: HandTalk) -> None:
+    """Paused tasks are offered, newest first."""
     assert "no other task" in talk.run("/task resume")
     talk.run("/task start One")
     talk.say("go")
@@ -68,8 +68,8 @@ def test_resuming_by_picker_and_by_id(talk: HandTalk) -> None:
     assert talk.run("/task resume 99999").strip()
 
 
-def test_what_is_over_is_not_offered_for_resuming(talk: HandTalk) -> None:
-    """A completed task cannot go on; undo names the step that it takes back."""
+def test_completed_task_is_not_offered_for_resuming(talk: HandTalk) -> None:
+    """It cannot continue; undo names the step that it reverts."""
     talk.run("/task start One")
     talk.say("go")
     talk.run("/task done")
@@ -79,7 +79,7 @@ def test_what_is_over_is_not_offered_for_resuming(talk: HandTalk) -> None:
     assert talk.thread.tasks.current().title == "One"  # type: ignore[union-attr]
 
 
-def test_title_and_later(talk: HandTalk) -> None:
+def test_planned_task_can_be_renamed(talk: HandTalk) -> None:
     """Planned task, renamed."""
     assert "Paint" in talk.run("/task later Paint the wall")
     talk.run("/task start One")
@@ -92,7 +92,7 @@ def test_steps_without_a_task_are_refused_with_a_hint(talk: HandTalk) -> None:
         assert "Error" in talk.run(line) or "error" in talk.run(line).lower()
 
 
-def test_chinese_steps(talk: HandTalk) -> None:
+def test_task_commands_speak_chinese(talk: HandTalk) -> None:
     """The steps under their Chinese names."""
     i18n.use("zh")
     assert "订酒店" in talk.run("/任务 开始 订酒店")
@@ -101,8 +101,8 @@ def test_chinese_steps(talk: HandTalk) -> None:
     assert talk.thread.tasks.list()[0].state.value == "completed"
 
 
-def test_todos_of_the_tool_and_of_the_words(talk: HandTalk) -> None:
-    """The list the model keeps, with its marks, and what was left open in words."""
+def test_todos_come_from_the_tool_and_from_text(talk: HandTalk) -> None:
+    """The model's list with its marks, and what messages left open."""
     assert "nothing open" in talk.run("/todos")
     todos = [{"text": "find a room", "status": "completed"}, {"text": "pack", "status": "in_progress"},
              {"text": "go", "status": "pending"}]  # fmt: skip
@@ -114,7 +114,7 @@ def test_todos_of_the_tool_and_of_the_words(talk: HandTalk) -> None:
     assert "☐ go" in said
 
 
-def test_odd_todo_lists_do_not_crash(talk: HandTalk) -> None:
+def test_malformed_todo_lists_do_not_crash(talk: HandTalk) -> None:
     """Whatever a model put there."""
     for arguments in (
         "{broken",

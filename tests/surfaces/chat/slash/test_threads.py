@@ -6,8 +6,8 @@ from backscroll.surfaces import i18n
 from tests.surfaces.chat.slash.hand import HandTalk
 
 
-def test_a_new_conversation_in_the_same_folder(talk: HandTalk) -> None:
-    """Project, kind and folder go along, the words do not."""
+def test_new_thread_keeps_the_folder(talk: HandTalk) -> None:
+    """Project, kind and folder are kept, the messages are not."""
     old = talk.thread.info
     assert "Plans" in talk.run("/new Plans for May")
     new = talk.thread.info
@@ -18,8 +18,8 @@ def test_a_new_conversation_in_the_same_folder(talk: HandTalk) -> None:
     assert talk.texts() == []
 
 
-def test_going_back_by_picker(talk: HandTalk) -> None:
-    """The newest first; words narrow the list; turning away stays."""
+def test_thread_can_be_switched_by_picker(talk: HandTalk) -> None:
+    """The newest first; typing narrows the list; cancelling stays."""
     old = talk.thread.id
     talk.run("/new Plans")
     assert "staying in this conversation" in talk.run("/threads")
@@ -33,7 +33,7 @@ def test_going_back_by_picker(talk: HandTalk) -> None:
     assert "Trip" in talk.offers("/threads T")
 
 
-def test_titles_and_tags(talk: HandTalk) -> None:
+def test_titles_and_tags_can_be_set_and_undone(talk: HandTalk) -> None:
     """Set, shown, taken off, undone."""
     assert "Journey" in talk.run('/rename "Journey to the sea"')
     assert talk.thread.info.title == "Journey to the sea"
@@ -46,8 +46,8 @@ def test_titles_and_tags(talk: HandTalk) -> None:
     assert "usage: " in talk.run("/tag -")
 
 
-def test_exporting(talk: HandTalk) -> None:
-    """Markdown by default, named after the title; over a file only with a yes; formats by name or by file."""
+def test_thread_can_be_exported(talk: HandTalk) -> None:
+    """Markdown by default, named after the title; overwriting needs a yes; formats by name or by extension."""
     talk.run("/export")
     assert "To the sea." in (talk.root / "Trip.md").read_text(encoding="utf-8")
     (talk.root / "Trip.md").write_text("mine", encoding="utf-8")
@@ -64,15 +64,15 @@ def test_exporting(talk: HandTalk) -> None:
     assert "usage: " in talk.run("/export markdown a b")
 
 
-def test_a_title_is_no_path(talk: HandTalk) -> None:
-    """What is in a title cannot lead out of the folder."""
+def test_title_is_never_a_path(talk: HandTalk) -> None:
+    """The exported file stays in the folder."""
     talk.run("/rename ../../etc/x y/中文")
     talk.run("/export")
     assert [p.name for p in talk.root.iterdir() if p.suffix == ".md"] == ["etc-x-y-中文.md"]
 
 
-def test_in_chinese(talk: HandTalk) -> None:
-    """Chinese names and answers."""
+def test_thread_commands_speak_chinese(talk: HandTalk) -> None:
+    """Names and answers."""
     i18n.use("zh")
     assert "现在的对话：计划" in talk.run("/新建 计划")
     assert "没有标签" in talk.run("/标签")

@@ -1,1 +1,1 @@
-"""Words, phrases and clauses of an English sentence, by tables and position; no statement is read here."""
+"""Words, phrases and clauses of an English sentence, by tables and position; no statements are read here."""

@@ -1,4 +1,4 @@
-"""Clauses of an English sentence: the subject of a verb and its mood: denied, over, wished, guessed, heard, asked.
+"""Clauses of an English sentence: the subject of a verb and its mood: denied, ended, wished, guessed, reported, asked.
 
 Owns the subject of a verb and the mood of its clause. Refuses meaning.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from backscroll.derive.extract.en.grammar.phrases import NounPhrase, ParsedSentence, phrase_before
 from backscroll.derive.extract.en.grammar.words import EnglishWord, words
 
-#: Words after which "that" or nothing more belongs to the phrase.
+#: Words after which the phrase takes "that" or nothing else.
 _ENDS_PHRASE = frozenset("who which that where when because".split())
 
 
@@ -53,7 +53,7 @@ def subject(line: ParsedSentence, verb: int) -> tuple[tuple[NounPhrase, ...], Mo
 
 
 def _joined_subjects(line: ParsedSentence, found: NounPhrase) -> tuple[NounPhrase, ...]:
-    """Return the subject, and the one before it in "Ann and Tom"; none where whose the verb is, is not plain ("the man with the hat")."""
+    """Return the subject, and the one before it in "Ann and Tom"; none if the subject is unclear ("the man with the hat")."""
     if line.tag(found.start - 1) == "R":
         return ()
     other = phrase_before(line, found.start - 1) if line.low(found.start - 1) == "and" else None
@@ -63,7 +63,7 @@ def _joined_subjects(line: ParsedSentence, found: NounPhrase) -> tuple[NounPhras
 
 
 def _beside(line: ParsedSentence, comma: int) -> NounPhrase | None:
-    """ "Ann, a forest elf, gave": the name before what is beside it."""
+    """Return the name before an apposition: "Ann, a forest elf, gave"."""
     inner = phrase_before(line, comma)
     if (
         inner is None
@@ -102,7 +102,7 @@ def _auxiliary(line: ParsedSentence, at: int, mood: Mood) -> None:
 
 
 def _clause(line: ParsedSentence, start: int, mood: Mood) -> Mood | None:
-    """Return what precedes the subject: conditions and doubts."""
+    """Return the mood by what precedes the subject: conditions and doubts."""
     at = start - 1
     low = line.low(at)
     if line.asked and not _tagged_question(line):
@@ -126,7 +126,7 @@ def _clause(line: ParsedSentence, start: int, mood: Mood) -> Mood | None:
 
 
 def _doubt(line: ParsedSentence, at: int) -> float:
-    """Return how sure a word before a clause leaves it."""
+    """Return how certain a word before a clause leaves it."""
     low = line.low(at)
     if low in words("hedges", "doubts"):
         return 0.6 if line.low(at - 1) == "i" else 0.45
@@ -134,7 +134,7 @@ def _doubt(line: ParsedSentence, at: int) -> float:
 
 
 def _tagged_question(line: ParsedSentence) -> bool:
-    """Return a statement with a question behind it: "you're Ann, right?"."""
+    """Read a statement with a tag question: "you're Ann, right?"."""
     size = len(line.words)
     return any(
         line.low(i) in {"right", "correct", "yes", "no", "eh", "huh", "isn"} and line.low(i - 1) == ","
@@ -143,12 +143,12 @@ def _tagged_question(line: ParsedSentence) -> bool:
 
 
 def starts_question(tokens: Sequence[EnglishWord]) -> bool:
-    """Return True for a sentence that asks."""
+    """Return True for a sentence that begins as a question."""
     return any(w.low == "?" for w in tokens[-3:])
 
 
 def any_more(line: ParsedSentence, at: int) -> bool:
-    """ "not … any more"."""
+    """Return True for "not … any more"."""
     return any(
         line.low(k) == "anymore" or (line.low(k) == "more" and line.low(k - 1) == "any")
         for k in range(at, min(at + 8, len(line.words)))

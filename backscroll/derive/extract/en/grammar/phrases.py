@@ -23,9 +23,9 @@ class NounPhrase:
 
     start: int
     end: int
-    det: str = ""  # determiner or possessive, small
-    owner: str = ""  # name before 's, as the text has it
-    head: str = ""  # last common noun, small
+    det: str = ""  # determiner or possessive, in lower case
+    owner: str = ""  # name before 's, as written
+    head: str = ""  # last common noun, in lower case
     text: str = ""  # the words without determiner and owner
     name: EnglishWord | None = None  # the name in it, at its end or alone
     pronoun: str = ""
@@ -33,30 +33,30 @@ class NounPhrase:
 
     @property
     def alone(self) -> bool:
-        """A name and nothing else."""
+        """True for a name and nothing else."""
         return self.name is not None and not self.head and not self.owner
 
 
 @dataclass(slots=True)
 class ParsedSentence:
-    """A sentence, ready to be read."""
+    """A sentence split into tagged words."""
 
     words: list[EnglishWord]
     text: str
     start: int  # of the sentence in its message
     asked: bool = False
-    subjects: tuple[NounPhrase, ...] = ()  # of the verb read last, for those that share it
+    subjects: tuple[NounPhrase, ...] = ()  # of the verb read last, for subjects that share it
 
     def low(self, i: int) -> str:
-        """Return the word at `i`, small; empty outside the sentence."""
+        """Return the word at `i` in lower case; empty outside the sentence."""
         return self.words[i].low if 0 <= i < len(self.words) else ""
 
     def tag(self, i: int) -> str:
-        """Return its tag; a stop outside the sentence."""
+        """Return the tag of the word at `i`; a stop outside the sentence."""
         return self.words[i].tag if 0 <= i < len(self.words) else "."
 
     def piece(self, start: int, end: int) -> str:
-        """Return the text from one word to another, as it is."""
+        """Return the text from one word to another, as written."""
         if start >= end:
             return ""
         at = self.start
@@ -65,7 +65,7 @@ class ParsedSentence:
 
 @cache
 def kin() -> dict[str, str]:
-    """Return relation word -> relation, said of the one who is called so."""
+    """Return relations by the words for relatives, seen from the person so called."""
     out: dict[str, str] = {}
     for relation, listed in table()["kin"].items():
         for word in str(listed).split():
@@ -106,7 +106,7 @@ def phrase(line: ParsedSentence, i: int, limit: int = 1 << 30) -> NounPhrase | N
 
 
 def _read_quantity(line: ParsedSentence, found: NounPhrase, at: int, limit: int) -> NounPhrase | None:
-    """Return numbers and words of degree at the start of a phrase."""
+    """Return numbers and quantifiers at the start of a phrase."""
     begin = at
     while line.tag(at) == "V" and line.low(at) in {"very", "really", "pretty", "quite", "so"} and found.det:
         at += 1
@@ -184,7 +184,7 @@ def _is_noun(low: str) -> bool:
 
 
 def _noun_like(line: ParsedSentence, at: int) -> bool:
-    """ "iced drinks", "personalised learning": a word that could be a verb follows a common noun and has no object."""
+    """Return True for a word that could be a verb but follows a common noun and has no object: "iced drinks", "personalised learning"."""
     low, before = line.low(at), line.low(at - 1)
     if line.tag(at - 1) not in "wB" or before in kin() or line.tag(at + 1) not in ".,CVRW#":
         return False
@@ -275,7 +275,7 @@ def object_phrases(line: ParsedSentence, at: int) -> list[NounPhrase]:
 
 
 def _begins_clause(line: ParsedSentence, found: NounPhrase) -> bool:
-    """ "… and my friend just came", "… and refurbished my desk": no further object but another clause."""
+    """Return True if "and" begins another clause, not a further object: "… and my friend just came", "… and refurbished my desk"."""
     at = found.end
     while line.tag(at) == "V":
         at += 1
@@ -287,7 +287,7 @@ def _begins_clause(line: ParsedSentence, found: NounPhrase) -> bool:
 
 
 def _half(found: NounPhrase) -> bool:
-    """Return an adjective whose noun follows with the next one."""
+    """Return True for an adjective whose noun follows in the next item."""
     return found.head == found.text.lower() and (
         found.head.endswith(_ADJECTIVE) or found.head in words("health")
     )
@@ -303,7 +303,7 @@ def _goes_on(line: ParsedSentence, at: int) -> bool:
 
 
 def sort_of(found: NounPhrase) -> str:
-    """Return the type of a thing without a name that is liked or owned."""
+    """Return the type of an unnamed thing that is liked or owned."""
     if found.head in words("animal", "pets") or found.head in words("animal", "wild"):
         return "animal"
     if found.head in words("thing", "place"):

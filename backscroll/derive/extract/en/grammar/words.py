@@ -1,6 +1,6 @@
 """Words of an English sentence, each with a tag, and the tables behind the rules (`extract_en*.toml`).
 
-Owns cutting a sentence into words (contractions apart: "I'm" is "I" and "'m") and what kind of word each is. Refuses to find
+Owns splitting a sentence into words (contractions apart: "I'm" is "I" and "'m") and tagging each. Refuses finding
 names: `derive/extract/en/names` does.
 """
 
@@ -13,7 +13,7 @@ from functools import cache
 from backscroll.vocab.part import Json
 from backscroll.vocab.values.table import read_table
 
-#: Nothing here nests quantifiers over the same characters, so the time is linear in the text.
+#: No pattern here nests quantifiers over the same characters, so the time is linear in the text.
 _WORD = re.compile(
     r"(?:[^\W\d_]\.){2,}"  # initials: U.S.
     r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*\+?"
@@ -47,13 +47,13 @@ class EnglishWord:
     start: int
     end: int
     type: str = ""  # of a name
-    sure: float = 1.0  # that a name is one
+    sure: float = 1.0  # that it is a name
     quoted: bool = False  # it is in quotation marks
 
 
 @cache
 def table(name: str = "extract_en") -> dict[str, Json]:
-    """Return a table of the rules, as in its file."""
+    """Return a table of the rules as it is in its file."""
     return read_table("backscroll.derive", f"{name}.toml")
 
 
@@ -65,13 +65,13 @@ def words(room: str, key: str = "words") -> frozenset[str]:
 
 @cache
 def common() -> frozenset[str]:
-    """Return words that are mostly written small."""
+    """Return words that are mostly written in lower case."""
     return frozenset(str(table("extract_en_common")["words"]).split())
 
 
 @cache
 def tags() -> dict[str, str]:
-    """Return the tag of every word that has one of its own."""
+    """Return the words with a fixed tag."""
     out: dict[str, str] = {}
     for tag, listed in table()["tags"].items():
         for word in str(listed).split():
@@ -102,7 +102,7 @@ _NO_ADVERB = frozenset(
 
 
 def cut(text: str, at: int = 0) -> list[EnglishWord]:
-    """Return the words of a sentence that begins at `at` in its message."""
+    """Split a sentence that begins at `at` in its message into words."""
     known = tags()
     out: list[EnglishWord] = []
     curly = "’" in text
@@ -136,4 +136,4 @@ def _split_contraction(raw: str, start: int, known: dict[str, str], out: list[En
         out.append(EnglishWord(piece, small, tag, at, at + len(piece)))
         at += len(piece)
     if len(pieces) == 2 and out[-1].low == "'s" and out[-2].tag not in "PWDRVIC":
-        out[-1].tag = "'"  # of, or is: who reads it decides by what follows
+        out[-1].tag = "'"  # of, or is: the rule that reads it decides by what follows

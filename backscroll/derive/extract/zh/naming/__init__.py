@@ -1,1 +1,1 @@
-"""Names in Chinese text: how they are made, how they are used, places and Latin letters among them."""
+"""Names in Chinese text: their form, their use, places, and Latin letters among them."""

@@ -1,8 +1,8 @@
-"""Evidence that a stretch of Chinese is a name: where it is, how it is made, how often the turn uses it.
+"""Evidence that a stretch of Chinese is a name: its position, its form, how often the turn uses it.
 
-It needs no list of names, and the word cutter knows few: an unknown word may be a name, or a piece of a sentence cut wrongly.
-Owns the weight of each use (called out, alone between marks, before a verb that people are the subject of, after a word that
-takes a person or a place) and their sum over one turn. A turn may say too little; the fold adds turns up
+It needs no list of names, and the word segmenter knows few: an unknown word may be a name, or a wrongly cut piece of a sentence.
+Owns the weight of each use (called out, alone between marks, before a verb that takes a person as subject, after a word that
+takes a person or a place) and their sum over one turn. One turn may be too little; the fold adds turns up
 (`graph/claims/evidence`). Words are data (`extract_zh_cues.toml`). Refuses facts.
 """
 
@@ -46,22 +46,22 @@ _TO_YOU = frozenset("你您咱快别请")
 
 @dataclass(slots=True)
 class NameCandidate:
-    """A stretch that may be a name, with what the turn says for it."""
+    """A possible name, with the evidence of the turn."""
 
     text: str
     kind: str = PERSON
     worth: float = 0.0
-    person: float = 0.0  # evidence for a person: who is addressed, or speaks, is not a place
+    person: float = 0.0  # evidence for a person: a place is not addressed and does not speak
     uses: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
 
     @property
     def sure(self) -> float:
-        """How sure the turn makes it."""
+        """How certain the turn makes it."""
         return min(0.95, max(0.05, self.worth + AGAIN * (len(self.uses) - 1)))
 
 
 def candidates(texts: Sequence[str], cut: Sequence[list[ChineseWord]]) -> dict[str, NameCandidate]:
-    """Return what may be names in the sentences (normal texts, and their words) of one turn."""
+    """Return the possible names in the sentences (normal texts, and their words) of one turn."""
     found: dict[str, NameCandidate] = {}
     for number, (text, words) in enumerate(zip(texts, cut, strict=True)):
         for m in _ALONE.finditer(text):
@@ -142,7 +142,7 @@ def _standing(
     at: int,
     word: ChineseWord,
 ) -> None:
-    """Find a word in a name's position: before a verb at the start of a clause, or after a word that leads to a person."""
+    """Find a word in the position of a name: before a verb at the start of a clause, or after a word that introduces a person."""
     name, end = word.text, word.end
     if word.tag[0] not in "nxvazjgs" or len(name) > 4:
         return
@@ -178,7 +178,7 @@ def _standing(
 
 
 def _join_characters(words: list[ChineseWord], at: int) -> tuple[str, int] | None:
-    """Join two or three single characters, or one and a cut piece: 洛 + 绯, 温予 + 安."""
+    """Join two or three single characters, or one and a fragment: 洛 + 绯, 温予 + 安."""
     first = words[at]
     if first.text not in letters("surnames") | letters("transcribing") and first.text not in SMALL:
         return None
@@ -195,7 +195,7 @@ def _join_characters(words: list[ChineseWord], at: int) -> tuple[str, int] | Non
 
 
 def _third(words: list[ChineseWord], at: int) -> tuple[str, int] | None:
-    """Return a name of three characters of which the word cutter took two: 郁南 + 星 + 摘下."""
+    """Return a name of three characters of which the word segmenter took two: 郁南 + 星 + 摘下."""
     word = words[at]
     given = words[at + 1] if at + 1 < len(words) else None
     behind = words[at + 2] if at + 2 < len(words) else None
@@ -209,7 +209,7 @@ def _third(words: list[ChineseWord], at: int) -> tuple[str, int] | None:
 
 
 def _speaks(rest: str) -> bool:
-    """Return True if a verb follows that people are the subject of, at once or after an adverb."""
+    """Return True if a verb that takes a person as subject follows, at once or after an adverb."""
     for cut in (0, 1, 2, 3, 4):
         tail = rest[cut:]
         if cut and not rest[:cut].endswith(("地", "声")) and not (cut <= 2 and is_known(rest[:cut])):
@@ -240,7 +240,7 @@ def _count(one: NameCandidate, texts: Sequence[str]) -> None:
 
 
 def _go_on(found: dict[str, NameCandidate], one: NameCandidate, texts: Sequence[str]) -> None:
-    """Extend a name that segmentation cut short (沈知 + 微): one character further it always ends where a name can."""
+    """Extend a name that segmentation cut short (沈知 + 微): with one more character it always ends where a name can."""
     if one.kind != PERSON or len(one.text) > 3:
         return
     after = {texts[n][at + len(one.text) : at + len(one.text) + 1] for n, at in one.uses}
@@ -259,7 +259,7 @@ def _go_on(found: dict[str, NameCandidate], one: NameCandidate, texts: Sequence[
 
 
 def _settle(found: dict[str, NameCandidate]) -> None:
-    """Merge two overlapping names: the more frequent, or else the longer, keeps the evidence of both."""
+    """Merge two overlapping names: the more frequent, or else the longer, gets the evidence of both."""
     for name in sorted(found, key=len):
         one = found.get(name)
         if one is None:
@@ -278,7 +278,7 @@ def _settle(found: dict[str, NameCandidate]) -> None:
 
 
 def weigh(name: str, found: NameSpan, candidate: NameCandidate | None, text: str) -> tuple[float, str]:
-    """Return how sure a name that other rules have found is one, and of what kind, by its making and by where it is."""
+    """Return the certainty and kind of a name that other rules found, by its form and its position."""
     kind, own = found.kind, 0.35
     before, rest = text[found.start - 1 : found.start], text[found.end : found.end + 3]
     there = before in ("在", "到", "去", "往", "从", "进", "回", "离", "来", "于") or text[
@@ -318,5 +318,5 @@ def weigh(name: str, found: NameSpan, candidate: NameCandidate | None, text: str
 
 
 def _usual_place(name: str) -> bool:
-    """Return a place that everybody writes of: 上海."""
+    """Return True for a well-known place: 上海."""
     return len(name) > 1 and is_known(name) and cutter().suggest_freq(name) > 900

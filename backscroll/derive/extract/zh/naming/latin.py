@@ -1,7 +1,7 @@
 """Names in Latin letters inside Chinese text (被 Kelvin 拉去开会, 去 Manner 买咖啡): which uses show that a name is a person or a place.
 
-A capital says little here, because nouns, brands and whole phrases are borrowed as well. Owns the words around such a name
-that count. Refuses to weigh them: `derive/extract/zh/naming/cues` does.
+A capital is weak evidence here, because nouns, brands and whole phrases are borrowed as well. Owns the words around such a
+name that count. Refuses weighing them: `derive/extract/zh/naming/cues` does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ON = re.compile(r" ?(?:上|里面|中|群)")
 
 
 class LatinUse(NamedTuple):
-    """One use of such a name: where, and what it shows; an empty kind shows nothing."""
+    """One use of such a name: its place, and the kind it shows; an empty kind shows nothing."""
 
     name: str
     start: int
@@ -31,7 +31,7 @@ class LatinUse(NamedTuple):
 
 
 def latin_uses(text: str) -> Iterator[LatinUse]:
-    """Yield the uses of such names in a sentence; ordinary English words only where one goes to them."""
+    """Yield the uses of such names in a sentence; ordinary English words only as destinations."""
     for m in LATIN.finditer(text):
         before, ordinary = text[max(0, m.start() - 3) : m.start()], m[0].lower() in common()
         if _GOING.search(before):

@@ -1,8 +1,8 @@
-"""Names in Chinese text: people, places, organisations, works, by how they are written and where they are.
+"""Names in Chinese text: people, places, organisations, works, by their form and position.
 
 Owns finding them without any list of names: family name and given name, transcriptions, 小王 and 老李, 王老师, 叫…, titles in 《》,
-what ends in 公司 or 公园, the tags of the word cutter where the shape agrees. Refuses to say who is meant: that is settled in the
-fold.
+words that end in 公司 or 公园, the tags of the word segmenter if the form agrees. Refuses resolving referents: the fold
+does that.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def names_of(text: str, words: list[ChineseWord] | None = None) -> list[NameSpan]:
-    """Return the names in a sentence (normal text), in order, none inside another; `words`: its words, where they are known."""
+    """Return the names in a sentence (normal text), in order, without nesting; `words`: its words, if already segmented."""
     words = words_of(text) if words is None else words
     works = _patterns()["work"].finditer(text)
     found = [NameSpan(*m.span(1 if m[1] else 2), WORK) for m in works]
@@ -94,7 +94,7 @@ _ANY = re.compile(
 
 
 def _one_of(text: str, one: NameSpan) -> bool:
-    """Return True for what something is said to be: 全国最大的内陆水族馆, 一座大型主题公园."""
+    """Return True for a description: 全国最大的内陆水族馆, 一座大型主题公园."""
     if one.kind not in (PLACE, ORGANISATION) or not _ANY.search(text, max(0, one.start - 12), one.start):
         return False
     name = text[one.start : one.end]
@@ -102,7 +102,7 @@ def _one_of(text: str, one: NameSpan) -> bool:
 
 
 def _says_how(text: str, one: NameSpan) -> bool:
-    """Return True for a doubled word before 地: 沙沙地, 淅淅沥沥地 say how something is done."""
+    """Return True for a doubled word before 地, which is an adverb: 沙沙地, 淅淅沥沥地."""
     name = text[one.start : one.end]
     doubled = len(name) in (2, 4) and all(name[at] == name[at + 1] for at in range(0, len(name), 2))
     return doubled and text.startswith("地", one.end)
@@ -112,7 +112,7 @@ _PLACE_AFTER = re.compile(r"(?:国际)?(?:电影节|音乐节|双年展|机场|�
 
 
 def _apart(found: list[NameSpan]) -> list[NameSpan]:
-    """Return names that do not overlap: the first rule that claims a place keeps it."""
+    """Return names that do not overlap: the first rule that claims a place wins."""
     taken: list[NameSpan] = []
     cells: set[int] = set()
     for one in found:
@@ -124,7 +124,7 @@ def _apart(found: list[NameSpan]) -> list[NameSpan]:
 
 
 def is_chinese_name(text: str) -> bool:
-    """Return True for family name and one or two characters of a given name."""
+    """Return True for a family name and one or two characters of a given name."""
     family = _patterns()["family"].match(text)
     return family is not None and 1 <= len(text) - family.end() <= 2 and text not in load_words("not_names")
 
@@ -147,7 +147,7 @@ def _find_dotted_names(text: str, words: list[ChineseWord]) -> list[NameSpan]:
 
 
 def _each(text: str, start: int, end: int) -> list[NameSpan]:
-    """Return a transcribed name, or two that the word cutter took together: 布拉德·皮特和梅拉尼·罗兰."""
+    """Return a transcribed name, or two that the word segmenter joined: 布拉德·皮特和梅拉尼·罗兰."""
     both = _TWO.fullmatch(text, start, end)
     parts = [both.span(1), both.span(2)] if both else [(start, end)]
     return [_with_title(text, NameSpan(*span, PERSON)) for span in parts]
@@ -186,7 +186,7 @@ def _small(text: str, words: list[ChineseWord]) -> list[NameSpan]:
 
 
 def _find_composed_names(words: list[ChineseWord]) -> list[NameSpan]:
-    """Return what ends in a word for an organisation or a place and has something before it that makes it one."""
+    """Return names that end in a word for an organisation or a place, after something that makes them names."""
     out: list[NameSpan] = []
     for i, word in enumerate(words):
         kind, bare = _suffix(word)
@@ -223,7 +223,7 @@ def _find_composed_names(words: list[ChineseWord]) -> list[NameSpan]:
 
 
 def _suffix(word: ChineseWord) -> tuple[str, bool]:
-    """Return which kind a word makes, and whether it says nothing but that."""
+    """Return the kind that a word makes, and whether it states nothing but that."""
     if word.tag[0] in "vdcpru" or word.text in load_words("not_places"):
         return "", False
     if word.text in load_words("org_suffixes") or word.text in load_words("place_suffixes"):
@@ -257,7 +257,7 @@ def _modifies(word: ChineseWord) -> bool:
 
 
 def _find_tagged_names(text: str, words: list[ChineseWord]) -> list[NameSpan]:
-    """Return what the word cutter takes for a name, where its shape agrees; neighbours that belong together are joined."""
+    """Return the names tagged by the word segmenter whose form agrees; adjacent parts are joined."""
     out: list[NameSpan] = []
     at = 0
     while at < len(words):
@@ -295,7 +295,7 @@ def _find_tagged_names(text: str, words: list[ChineseWord]) -> list[NameSpan]:
 
 
 def _within(word: ChineseWord) -> bool:
-    """Return True for 黑里: what is in something, not a place that the dictionary has."""
+    """Return True for 黑里: inside something, not a place from the dictionary."""
     return len(word.text) == 2 and word.text[1] in "里上下中内外" and not cutter().has_word(word.text)
 
 
@@ -307,7 +307,7 @@ def _never(text: str) -> bool:
 
 
 def _rate_place(text: str, first: ChineseWord, last: ChineseWord) -> float:
-    """Return how sure a place is that only the dictionary knows: surer where the words around it treat it as one."""
+    """Return the certainty of a place that only the dictionary knows: higher if the words around it treat it as one."""
     often = cutter().suggest_freq(text[first.start : last.end]) > 4 * COMMON
     if last.end - first.start > 2 or often:
         return 0.9
@@ -316,13 +316,13 @@ def _rate_place(text: str, first: ChineseWord, last: ChineseWord) -> float:
 
 
 def _plausible(name: str) -> bool:
-    """Return True if a given name has characters that given names have."""
+    """Return True if a given name has characters that are usual in given names."""
     rest = name[2:] if name[:2] in tables()["surnames_double"].split() else name[1:]
     return bool(letters("given") & set(rest)) or is_transcribed(name)
 
 
 def _family_apart(words: list[ChineseWord], at: int) -> ChineseWord | None:
-    """Return the given name after a family name that the word cutter took for a word of its own (张 + 亚东)."""
+    """Return the given name after a family name that the word segmenter took for a separate word (张 + 亚东)."""
     if len(words[at].text) != 1 or words[at].text not in letters("surnames") or at + 1 == len(words):
         return None
     given = words[at + 1]
@@ -340,7 +340,7 @@ def _family_apart(words: list[ChineseWord], at: int) -> ChineseWord | None:
 
 
 def _run(text: str, run: list[ChineseWord]) -> list[NameSpan]:
-    """Return the name that neighbouring pieces of transcription make together, without what does not belong."""
+    """Return the name made of adjacent pieces of transcription, without what does not belong."""
     while run and len(run[-1].text) == 1 and run[-1].tag not in SINGLE_END and not _closes(text, run):
         run = run[:-1]
     while run and len(run[0].text) == 1 and run[0].tag not in (*SINGLE_END, "nrfg", "tg", "vg"):
@@ -373,7 +373,7 @@ def _with_title(text: str, found: NameSpan) -> NameSpan:
 
 
 def _latin(text: str) -> list[NameSpan]:
-    """Return names in Latin letters inside Chinese text; what they are is open, a person unless something says otherwise."""
+    """Return names in Latin letters inside Chinese text; their type is open, a person unless something indicates otherwise."""
     return [
         NameSpan(m.start(), m.end(), PERSON, 0.5)
         for m in _patterns()["latin"].finditer(text)

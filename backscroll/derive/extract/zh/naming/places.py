@@ -1,6 +1,6 @@
 """Chinese places and groups by their last characters: 去 + 听潮阁, 赤羽卫 + 的.
 
-Owns where such a name begins and ends in a sentence, and how sure its ending, its stem and the words around it make it. Words
+Owns where such a name begins and ends in a sentence, and the certainty by its ending, its stem and the words around it. Words
 are data (`extract_zh_cues.toml`).
 """
 
@@ -18,7 +18,7 @@ from backscroll.derive.extract.zh.words import ChineseWord, cutter, load_words
 _THERE = frozenset("在到去往从进回离过出")
 _COUNTED = frozenset("家间座所条个片口趟扇道栋幢处层")
 _HOLDS = frozenset("在着了起到过得")
-_RARE = 60  # how often the cutter's corpus has a word that may still be a name
+_RARE = 60  # maximum corpus frequency of a dictionary word that may still be a name
 
 
 class PlaceUse(NamedTuple):
@@ -31,7 +31,7 @@ class PlaceUse(NamedTuple):
 
 
 def place_at(text: str, words: list[ChineseWord], at: int) -> PlaceUse | None:
-    """Return the place or group that ends with a word of a sentence."""
+    """Return the place or group whose name ends with a word of a sentence."""
     end = _end(text, words[at])
     for kind, ending in _ending(text, end) if end else ():
         start = _begin(text, words, end, len(ending))
@@ -57,7 +57,7 @@ def place_at(text: str, words: list[ChineseWord], at: int) -> PlaceUse | None:
 
 
 def _end(text: str, word: ChineseWord) -> int:
-    """Return where a name that ends with this word would end; 0 where none can."""
+    """Return where a name that ends with this word would end; 0 if none can."""
     end, last = word.end, word.text
     if len(last) > 1 and last[-1] in "里来上下内外中" and not is_known(last):
         end -= 1  # 九龙 + 塔里
@@ -99,7 +99,7 @@ def _is_other(words: list[ChineseWord], start: int, end: int, ending: str, whole
 
 
 def _is_bounded(text: str, words: list[ChineseWord], start: int, end: int) -> bool:
-    """Return True if a name can begin and end: at marks, at words that lead to one or follow it."""
+    """Return True if a name can begin and end: at marks, or at words that introduce or follow one."""
     before, after = text[start - 1 : start], text[end : end + 1]
     ahead = next((w for w in words if w.end == start), None)
     behind = next((w for w in words if w.start == end), None)
@@ -122,7 +122,7 @@ def _is_bounded(text: str, words: list[ChineseWord], start: int, end: int) -> bo
 
 
 def _stem(stem: str) -> bool:
-    """Return True for what can precede a place word: more than a size, a colour or a number, and no grammar inside."""
+    """Return True for what can precede a place word: more than a size, a colour or a number, and no function words."""
     if all(c in "大小新旧老高低长短红白黑一二三四五六七八九十百千座条家栋间所" for c in stem):
         return False
     return cue_words()["never"].isdisjoint(stem[1:]) and (
@@ -131,7 +131,7 @@ def _stem(stem: str) -> bool:
 
 
 def _begin(text: str, words: list[ChineseWord], end: int, size: int) -> int:
-    """Return where a name that ends in a place word begins: up to four characters back, not beyond a mark or a word that leads to it."""
+    """Return where a name that ends in a place word begins: up to four characters back, not beyond a mark or an introducing word."""
     start = end - size
     limit = max(0, start - 4)
     never, lead = cue_words()["never"], cue_words()["lead"]

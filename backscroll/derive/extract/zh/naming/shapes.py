@@ -1,7 +1,7 @@
-"""Shapes of Chinese names: which characters they have, where it begins with a family name, which form of address ends it.
+"""Form of Chinese names: their characters, the family name they begin with, the form of address they end in.
 
-Owns what can be said of a stretch by itself, without the sentence around it. Words are data (`extract_zh_cues.toml`). Refuses
-to weigh where it is: `derive/extract/zh/naming/cues` does, and `derive/extract/zh/naming/places` for places.
+Owns what can be judged from a stretch by itself, without its sentence. Words are data (`extract_zh_cues.toml`). Refuses
+judging its position: `derive/extract/zh/naming/cues` does, and `derive/extract/zh/naming/places` for places.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HARDLY = 5
 
 @cache
 def cue_words() -> dict[str, frozenset[str]]:
-    """Return the tables of `extract_zh_cues.toml`: characters, or words."""
+    """Return a table of `extract_zh_cues.toml`: characters, or words."""
     raw = {
         name: str(value) for name, value in read_table("backscroll.derive", "extract_zh_cues.toml").items()
     }
@@ -45,7 +45,7 @@ def endings(name: str) -> tuple[str, ...]:
 
 
 def is_known(word: str) -> bool:
-    """Return True for a word of the dictionary that people do write; what it has hardly ever seen may as well be a name."""
+    """Return True for a dictionary word in actual use; a very rare one may as well be a name."""
     return cutter().has_word(word) and (len(word) == 1 or cutter().suggest_freq(word) > _HARDLY)
 
 
@@ -59,7 +59,7 @@ def _never(name: str) -> bool:
 
 
 def may_be(name: str, tag: str = "") -> bool:
-    """Return True for two to four characters of which none is a word of grammar; given names have some of those (姜晚, 陆之衡)."""
+    """Return True for two to four characters without function words; given names have some of those (姜晚, 陆之衡)."""
     if (
         HAN.fullmatch(name) is None
         or _never(name)
@@ -76,12 +76,12 @@ def may_be(name: str, tag: str = "") -> bool:
 
 
 def _unheard(tag: str) -> bool:
-    """Return True for the tags that the word cutter gives to a word that it has not heard of: a name, or a piece."""
+    """Return True for the tags that the word segmenter gives to unknown words: a name, or a fragment."""
     return tag.startswith("nr") or tag == "x" or tag.endswith("g")
 
 
 def like_a_name(label: str) -> bool:
-    """Return True for a word before a colon that is not an ordinary word: a speaker in a play."""
+    """Return True for a word before a colon that is not ordinary: a speaker in a play."""
     words = words_of(label)
     if is_transcribed(label.replace("·", "")) and len(label) > 2:
         return True
@@ -95,7 +95,7 @@ def address_of(name: str) -> str:
 
 
 def rate_name_shape(name: str) -> float:
-    """Return what the characters of a name say for it."""
+    """Return the evidence from the characters of a name."""
     worth = 0.0
     ending = address_of(name)
     if ending and len(name) - len(ending) <= 2 and not is_known(name):
@@ -112,7 +112,7 @@ def rate_name_shape(name: str) -> float:
 
 
 def is_whole(name: str, inside: list[ChineseWord]) -> bool:
-    """Return True if a stretch by itself is one word, or made like a name: four characters between marks are mostly a phrase (眉心微蹙)."""
+    """Return True if a stretch is one word or has the form of a name: four characters between marks are mostly a phrase (眉心微蹙)."""
     if rate_name_shape(name) > 0 or is_transcribed(name):
         return True
     if name[:2] in tables()["surnames_double"].split() or (name[0] in SMALL and len(name) < 4):
@@ -125,6 +125,6 @@ def is_whole(name: str, inside: list[ChineseWord]) -> bool:
 
 
 def is_inner(char: str) -> bool:
-    """Return True for a character that is not a word by itself after a name."""
+    """Return True for a character that does not form a word by itself after a name."""
     table = cue_words()
     return not any(char in table[name] for name in ("never", "follow", "verbs", "human", "lead"))

@@ -1,22 +1,22 @@
-"""Pieces of transcribed names: which words can be one, and how far a name with a dot reaches (伊斯 + 特伍德)."""
+"""Pieces of transcribed names: the words that can be one, and how far a name with a dot reaches (伊斯 + 特伍德)."""
 
 from __future__ import annotations
 
 from backscroll.derive.extract.zh.words import ChineseWord, cutter, letters, load_words
 
-#: How often the word cutter's corpus has a word of two characters before it is taken for a common one.
+#: Corpus frequency from which a word of two characters counts as common.
 COMMON = 420
 _SINGLE = frozenset("nr nrt nrfg zg x g ng n m nz ns j a v q tg vg k".split())
 SINGLE_END = ("nr", "nrt", "nrfg", "zg", "x", "g", "ng", "n", "m", "nz", "ns", "j")
 
 
 def is_transcribed(text: str) -> bool:
-    """Return True if every character is one that foreign names are written with."""
+    """Return True if all characters are used to transcribe foreign names."""
     return bool(text) and letters("transcribing").issuperset(text)
 
 
 def _part(word: ChineseWord, *, next_to: bool = False) -> bool:
-    """Return True for a word that can be a piece of a transcribed name; `next_to`: right at the dot, where an odd one is allowed."""
+    """Return True for a word that can be a piece of a transcribed name; `next_to`: right at the dot, where an unusual one is allowed."""
     if word.text in letters("never_edge") or word.text in load_words("not_names"):
         return False
     return (
@@ -67,12 +67,12 @@ def _goes_on(word: ChineseWord) -> bool:
 
 
 def is_rare(text: str) -> bool:
-    """Return True if a dictionary word is rare enough to be a name: what everybody writes all day is none."""
+    """Return True if a dictionary word is rare enough to be a name: everyday words are not."""
     return cutter().suggest_freq(text) < (COMMON if len(text) == 2 else 4 * COMMON)
 
 
 def is_piece(word: ChineseWord) -> bool:
-    """Return True for words that a transcribed name may be cut into."""
+    """Return True for words into which a transcribed name may be cut."""
     if (
         not is_transcribed(word.text)
         or word.text in load_words("not_names")
