@@ -77,7 +77,7 @@ def reply(thread: Thread, turn: int) -> Any:
 # -- the example of the design notes -----------------------------------------------------------------------------
 
 
-def test_the_example_of_the_design_notes(thread: Thread) -> None:
+def test_window_of_three_over_six_turns(thread: Thread) -> None:
     """Size 3, turns 1 to 6: the window is 3 to 5, and sending turn 6 made turn 4 due."""
     assert thread.window.span == (3, 5)
     assert thread.window.target == 4
@@ -87,7 +87,7 @@ def test_the_example_of_the_design_notes(thread: Thread) -> None:
     assert home(thread) == "dunmere"
 
 
-def test_the_next_turn_makes_the_next_one_due(thread: Thread) -> None:
+def test_next_turn_makes_another_turn_due(thread: Thread) -> None:
     """When turn 7 is sent, turn 5 is analysed, and turn 3 leaves the window."""
     catch_up(thread.engine, thread.id)
     say(thread, 6)
@@ -104,7 +104,7 @@ def test_the_next_turn_makes_the_next_one_due(thread: Thread) -> None:
     assert states(thread)[5] is PROCESSED
 
 
-def test_an_edit_inside_the_window_is_analysed_again(thread: Thread) -> None:
+def test_edit_inside_the_window_is_analysed_again(thread: Thread) -> None:
     """The last version wins, and only that turn is due."""
     catch_up(thread.engine, thread.id)
     thread.edit(reply(thread, 4), "Ellie lives in Greywick.")
@@ -120,7 +120,7 @@ def test_an_edit_inside_the_window_is_analysed_again(thread: Thread) -> None:
     assert home(thread) == "dunmere"
 
 
-def test_an_edit_outside_of_the_window_is_ignored(thread: Thread) -> None:
+def test_edit_outside_the_window_is_ignored(thread: Thread) -> None:
     """The history and the prompt change, the graph does not."""
     thread.delete(thread.turn(4).messages[0].id, reply(thread, 4))
     thread.delete(thread.turn(3).messages[0].id, reply(thread, 3))
@@ -133,7 +133,7 @@ def test_an_edit_outside_of_the_window_is_ignored(thread: Thread) -> None:
     assert states(thread)[1] is SETTLED
 
 
-def test_with_reconcile_it_changes_exactly_what_it_touches(url: str) -> None:
+def test_reconcile_analyses_only_the_edited_settled_turn(url: str) -> None:
     """`settled_edits: reconcile`: the edited turn is read again, the others are not."""
     for thread in told(url, conflict_resolution_settled_edits="reconcile"):
         catch_up(thread.engine, thread.id)
@@ -146,7 +146,7 @@ def test_with_reconcile_it_changes_exactly_what_it_touches(url: str) -> None:
         assert {n for n in now if now[n] != seen[n]} == {1}
 
 
-def test_a_deleted_settled_turn_is_retracted(thread: Thread) -> None:
+def test_deleted_settled_turn_is_retracted(thread: Thread) -> None:
     """Who deletes wants it gone: what the turn said is in no view, and its successor stands."""
     catch_up(thread.engine, thread.id)
     thread.delete(*(m.id for m in thread.turn(1).messages))
@@ -155,7 +155,7 @@ def test_a_deleted_settled_turn_is_retracted(thread: Thread) -> None:
     assert PLACES[0].casefold() in repr(graph_dump(thread)).casefold()
 
 
-def test_a_deleted_settled_turn_is_kept_where_that_is_asked_for(url: str) -> None:
+def test_deleted_settled_turn_is_kept_if_configured(url: str) -> None:
     """`settled_deletes: ignore`: as the design notes would have it."""
     for thread in told(url, conflict_resolution_settled_deletes="ignore"):
         catch_up(thread.engine, thread.id)
@@ -165,14 +165,14 @@ def test_a_deleted_settled_turn_is_kept_where_that_is_asked_for(url: str) -> Non
         assert PLACES[0].casefold() in repr(graph_dump(thread)).casefold()
 
 
-def test_deleting_what_superseded_a_fact_brings_the_old_one_back(thread: Thread) -> None:
+def test_deleting_a_newer_fact_restores_the_old_one(thread: Thread) -> None:
     """Inside the window deleting is an edit."""
     assert home(thread) == "dunmere"
     thread.delete(*(m.id for m in thread.turn(4).messages))
     assert home(thread) == "coldharbour"
 
 
-def test_turns_that_come_back_into_the_window_follow_edits_again(thread: Thread) -> None:
+def test_turns_back_in_the_window_follow_edits_again(thread: Thread) -> None:
     """Who goes back ten turns and goes on from there edits what is new then."""
     catch_up(thread.engine, thread.id)
     for number in (6, 5, 4, 3):
@@ -184,7 +184,7 @@ def test_turns_that_come_back_into_the_window_follow_edits_again(thread: Thread)
     assert home(thread) == "greywick"
 
 
-def test_sync_of_a_whole_list_triggers_the_same(thread: Thread) -> None:
+def test_sync_triggers_analysis_of_changed_turns(thread: Thread) -> None:
     """SillyTavern sends everything every time: what it changed is analysed again."""
     catch_up(thread.engine, thread.id)
     theirs = [{"role": m.role, "content": m.text} for m in thread]
@@ -194,7 +194,7 @@ def test_sync_of_a_whole_list_triggers_the_same(thread: Thread) -> None:
     assert home(thread) == "greywick"
 
 
-def test_later_turns_that_speak_of_what_an_edited_turn_introduced(url: str) -> None:
+def test_turns_that_depend_on_an_edited_turn_are_marked_affected(url: str) -> None:
     """They are marked as affected until the edited turn is read again; then what lost its ground is told apart."""
     with backscroll.open(url, background=False, sliding_window_size=5) as engine:
         thread = engine.create("Mira")
@@ -215,7 +215,7 @@ def test_later_turns_that_speak_of_what_an_edited_turn_introduced(url: str) -> N
         assert not any(s.affected for s in thread.window.states())
 
 
-def test_a_fork_has_a_window_of_its_own(thread: Thread) -> None:
+def test_fork_has_its_own_window(thread: Thread) -> None:
     """What the parent settled with turns that the fork does not have is open in the fork."""
     catch_up(thread.engine, thread.id)
     fork = thread.fork(reply(thread, 2))
@@ -227,7 +227,7 @@ def test_a_fork_has_a_window_of_its_own(thread: Thread) -> None:
     assert home(thread) == "dunmere"
 
 
-def test_flush_analyses_the_last_turns_and_is_an_event(thread: Thread) -> None:
+def test_flush_analyses_the_last_turns_and_records_an_event(thread: Thread) -> None:
     """A rebuild comes to the same; turns that come later wait again."""
     assert thread.graph.flush() == 2
     assert thread.graph.flush() == 0
@@ -241,7 +241,7 @@ def test_flush_analyses_the_last_turns_and_is_an_event(thread: Thread) -> None:
     assert marked(thread) == before == reference(thread)
 
 
-def test_a_greeting_is_turn_zero(url: str) -> None:
+def test_greeting_is_analysed_as_turn_zero(url: str) -> None:
     """What stands before the first user message is analysed like any turn."""
     with backscroll.open(url, background=False) as engine:
         thread = engine.create("Greeting")
@@ -252,7 +252,7 @@ def test_a_greeting_is_turn_zero(url: str) -> None:
         assert states(thread) == {0: PROCESSED, 1: WAITING, 2: WAITING}
 
 
-def test_other_settings_are_other_marks(url: str) -> None:
+def test_window_settings_have_separate_marks(url: str) -> None:
     """Two programs with different windows on one store do not disturb each other."""
     name = ""
     for thread in told(url):
@@ -286,7 +286,7 @@ def asked(server: ScriptedServer) -> int:
     return len(server.asked)
 
 
-def test_turns_that_are_made_again_before_they_are_due_cost_nothing(url: str, server: ScriptedServer) -> None:
+def test_regenerating_a_turn_before_it_is_due_costs_no_call(url: str, server: ScriptedServer) -> None:
     """Ten regenerations of the newest turns: no call. Once a turn is due, one call, and none for what did not change."""
     for thread in told(url, turns=2):
         for n in range(10):
@@ -303,7 +303,7 @@ def test_turns_that_are_made_again_before_they_are_due_cost_nothing(url: str, se
         assert {s.number: (s.state, s.by) for s in thread.window.states()}[1] == (PROCESSED, "m")
 
 
-def test_undoing_an_edit_costs_nothing(url: str, server: ScriptedServer) -> None:
+def test_undo_of_an_edit_costs_no_call(url: str, server: ScriptedServer) -> None:
     """The reading of the old words is still there."""
     for thread in told(url, turns=3):
         read_pending(thread.engine, thread.id)
@@ -316,7 +316,7 @@ def test_undoing_an_edit_costs_nothing(url: str, server: ScriptedServer) -> None
         assert asked(server) == 2
 
 
-def test_a_hundred_turns_cost_a_call_each(url: str, server: ScriptedServer) -> None:
+def test_each_due_turn_costs_one_call(url: str, server: ScriptedServer) -> None:
     """No more: not for looking, not for background work that comes by, not for turns that wait."""
     for thread in told(url, turns=0):
         for n in range(30):
@@ -331,7 +331,7 @@ def test_a_hundred_turns_cost_a_call_each(url: str, server: ScriptedServer) -> N
 # -- silence -----------------------------------------------------------------------------------------------------
 
 
-def test_after_a_long_silence_the_last_turns_are_analysed(tmp_path: Path) -> None:
+def test_idle_thread_is_flushed(tmp_path: Path) -> None:
     """A worker flushes a conversation in which nothing more is said, once; one that goes on is left alone."""
     clock = Clock()
     with opened(tmp_path / "store.db", clock, 1) as engine:
@@ -350,7 +350,7 @@ def test_after_a_long_silence_the_last_turns_are_analysed(tmp_path: Path) -> Non
         assert [e.actor for e in thread.events() if e.kind is Kind.FLUSHED] == ["backscroll"]
 
 
-def test_a_conversation_that_ended_long_ago_is_analysed_to_its_end(tmp_path: Path) -> None:
+def test_imported_old_thread_is_analysed_completely(tmp_path: Path) -> None:
     """What is brought in from elsewhere waits for nothing; with `flush_minutes` 0 it does."""
     for minutes, last in ((30.0, PROCESSED), (0.0, WAITING)):
         clock = Clock()

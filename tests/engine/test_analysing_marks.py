@@ -56,7 +56,9 @@ def _something(thread: backscroll.Thread, chance: random.Random, gone: list[Ref]
 @pytest.mark.parametrize("edits", ["ignore", "reconcile"])
 @pytest.mark.parametrize("deletes", ["retract", "ignore"])
 @pytest.mark.parametrize("seed", range(3))
-def test_far_changes_give_the_marks_of_a_rebuild(tmp_path: Path, seed: int, edits: str, deletes: str) -> None:
+def test_distant_changes_give_the_same_marks_as_a_rebuild(
+    tmp_path: Path, seed: int, edits: str, deletes: str
+) -> None:
     """Deleting, bringing back, inserting, moving, editing and undoing anywhere in a thread that is longer than what is read."""
     settings = Settings(
         background=False,

@@ -42,7 +42,7 @@ def known(thread: Thread) -> str:
     return repr(graph_dump(thread)).casefold()
 
 
-def test_a_message_is_known_to_a_settled_turn_by_a_place_that_it_has_left(thread: Thread) -> None:
+def test_message_moved_out_of_a_settled_turn_leaves_its_facts(thread: Thread) -> None:
     """Moved into a turn that settles, moved away, deleted, each analysed by itself: at last the turn says it no longer."""
     say(thread, "Aldermoor", "Brackwater")
     stray = thread.append("assistant", "Ellie likes Quincewood.")
@@ -57,7 +57,7 @@ def test_a_message_is_known_to_a_settled_turn_by_a_place_that_it_has_left(thread
     assert marked(thread) == reference(thread)
 
 
-def test_settled_and_changed_before_anybody_looked(thread: Thread) -> None:
+def test_turn_settled_before_analysis_keeps_its_words_at_that_time(thread: Thread) -> None:
     """All at once or one by one: the words that a turn had when it left the window count."""
     say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere", "Eastvale")
     thread.edit(thread.turn(1).messages[1].id, "Ellie lives in Quincewood.")
@@ -66,7 +66,7 @@ def test_settled_and_changed_before_anybody_looked(thread: Thread) -> None:
     assert marked(thread) == reference(thread)
 
 
-def test_without_the_first_question_its_answer_stands_before_the_first_turn(thread: Thread) -> None:
+def test_deleting_the_first_user_message_makes_turn_zero(thread: Thread) -> None:
     """Deleting the first user message makes turn 0 of what follows it; restoring it takes that back."""
     say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere")
     catch_up(thread.engine, thread.id)
@@ -82,7 +82,7 @@ def test_without_the_first_question_its_answer_stands_before_the_first_turn(thre
     assert "aldermoor" in known(thread)
 
 
-def test_forgetting_drops_the_marks_of_the_whole_family_at_once(thread: Thread) -> None:
+def test_forget_drops_the_marks_of_the_whole_family(thread: Thread) -> None:
     """Versions and keys of forgotten words do not wait in the store until somebody analyses again."""
     say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere")
     fork = thread.fork()
@@ -96,7 +96,7 @@ def test_forgetting_drops_the_marks_of_the_whole_family_at_once(thread: Thread) 
         assert marked(each) == reference(each)
 
 
-def test_a_graph_that_missed_a_step_is_not_taken_for_up_to_date(tmp_path: Path) -> None:
+def test_cached_graph_catches_up_on_missed_turns(tmp_path: Path) -> None:
     """One engine holds the graph, another analyses a turn, the first analyses the next: it knows of both."""
     clock, place = Clock(), tmp_path / "store.db"
     with opened(place, clock, 1) as one, opened(place, clock, 2) as other:
@@ -120,7 +120,7 @@ def graph_said(thread: Thread) -> str:
     return "\n".join(rows).casefold()
 
 
-def test_a_prompt_does_not_tell_words_that_were_edited_out_of_a_settled_turn(thread: Thread) -> None:
+def test_prompt_leaves_out_words_edited_out_of_a_settled_turn(thread: Thread) -> None:
     """The graph keeps what a settled turn said; a prompt tells it only as long as the history shows it."""
     say(thread, "Aldermoor")
     for n in range(6):

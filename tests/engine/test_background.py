@@ -64,7 +64,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-def test_everything_that_is_due_is_made_once(engine: Engine) -> None:
+def test_worker_processes_everything_due_once(engine: Engine) -> None:
     """A run brings all threads up to date; a second one finds nothing to do, until something is written."""
     one, two = talk(engine, "one"), talk(engine, "two")
     worker = Worker(engine)
@@ -81,7 +81,7 @@ def test_everything_that_is_due_is_made_once(engine: Engine) -> None:
     assert worker.progress.made >= before
 
 
-def test_a_limit_is_a_limit(engine: Engine, made: Counter[str]) -> None:
+def test_worker_run_respects_its_limit(engine: Engine, made: Counter[str]) -> None:
     for name in ("one", "two", "three"):
         talk(engine, name, 1)
     assert Worker(engine).run(limit=2) == 2
@@ -89,7 +89,7 @@ def test_a_limit_is_a_limit(engine: Engine, made: Counter[str]) -> None:
     assert len(behind(engine)) == 1
 
 
-def test_what_was_made_ahead_is_what_would_be_made_on_demand(url: str, engine: Engine) -> None:
+def test_prompt_is_the_same_with_and_without_a_worker(url: str, engine: Engine) -> None:
     """With and without a worker the prompt says the same."""
     thread = talk(engine, "long", 40)
     expected = thread.prompt(1500, recall=False, dry_run=True)
@@ -97,7 +97,7 @@ def test_what_was_made_ahead_is_what_would_be_made_on_demand(url: str, engine: E
     assert thread.prompt(1500, recall=False, dry_run=True).messages == expected.messages
 
 
-def test_a_worker_of_its_own_begins_and_ends(url: str) -> None:
+def test_background_worker_starts_with_a_prompt_and_ends_with_close(url: str) -> None:
     """A prompt starts it, writing wakes it, closing ends it: no thread is left."""
     opened = backscroll.open(url, encoder="none")
     thread = talk(opened, "alone")
@@ -118,13 +118,13 @@ def test_a_worker_of_its_own_begins_and_ends(url: str) -> None:
     assert names() == []
 
 
-def test_where_it_is_not_wanted_there_is_none(engine: Engine) -> None:
+def test_no_worker_starts_if_background_is_off(engine: Engine) -> None:
     talk(engine, "quiet").prompt(4000)
     assert names() == []
     assert not engine.worker().working
 
 
-def test_a_failure_is_told_and_does_not_stop_the_others(
+def test_failed_thread_is_reported_and_others_are_processed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One broken thread is counted with its reason; the others are done, and it is tried again when it changes."""
@@ -151,7 +151,9 @@ def test_a_failure_is_told_and_does_not_stop_the_others(
     assert [t.id in behind(engine) for t in others] == [False, False]
 
 
-def test_what_failed_is_left_alone_until_it_changes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_thread_is_retried_only_after_a_change(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same event is not tried again and again by the same worker, even when the lease has run out."""
     thread = talk(engine, "broken")
     tried: list[str] = []
@@ -192,7 +194,7 @@ class Clock:
         return (datetime.fromisoformat(self._base) + timedelta(seconds=self._seconds)).isoformat()
 
 
-def test_stopping_lets_go_and_the_next_one_goes_on(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_worker_releases_its_thread(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is stopped in the middle leaves the thread to whoever comes next, at once."""
     thread = talk(engine, "interrupted")
     first = Worker(engine)
@@ -209,9 +211,7 @@ def test_stopping_lets_go_and_the_next_one_goes_on(engine: Engine, monkeypatch: 
     assert behind(engine) == set()
 
 
-def test_work_that_takes_long_lets_go_in_time_and_goes_on(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_work_renews_its_claim(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody ever works on a thread that somebody else could already hold; the work is finished all the same."""
     thread = talk(engine, "long")
     clock = Clock(engine, monkeypatch)
@@ -234,7 +234,7 @@ def test_work_that_takes_long_lets_go_in_time_and_goes_on(
     assert thread.id not in behind(engine)
 
 
-def test_one_that_died_is_taken_over_when_its_time_is_up(
+def test_claim_of_a_dead_worker_expires(
     engine: Engine, made: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thread = talk(engine, "orphan")
@@ -247,7 +247,7 @@ def test_one_that_died_is_taken_over_when_its_time_is_up(
     assert made == {thread.id: 1}
 
 
-def test_two_workers_never_do_the_same_thread(engine: Engine, made: Counter[str]) -> None:
+def test_concurrent_workers_process_each_thread_once(engine: Engine, made: Counter[str]) -> None:
     """Several at once share the work: every thread is done, and none of them twice."""
     wanted = {talk(engine, f"thread {n}", 1).id for n in range(8)}
     workers = [Worker(engine) for _ in range(3)]
@@ -267,7 +267,7 @@ def test_two_workers_never_do_the_same_thread(engine: Engine, made: Counter[str]
     assert behind(engine) == set()
 
 
-def test_a_store_that_fails_is_told_and_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_survives_a_failing_store(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker's own thread outlives a store that cannot be reached for a while."""
     talk(engine, "unlucky")
     worker = Worker(engine)

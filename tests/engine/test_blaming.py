@@ -25,7 +25,7 @@ def turns(lines: list[BlameLine]) -> list[tuple[str, int | str | None]]:
     return [(b.text, b.by if b.by in ("person", None) else b.turn) for b in lines]
 
 
-def test_every_line_names_its_turn(desk: Desk) -> None:
+def test_blame_names_the_turn_of_each_line(desk: Desk) -> None:
     """Old lines, lines of two turns and lines by hand are told apart; each has the words of its turn."""
     desk.write("a.py", "old\n")
     desk.says("Add a greeting")
@@ -48,7 +48,7 @@ def test_every_line_names_its_turn(desk: Desk) -> None:
     assert [b.line for b in found] == [1, 2, 3, 4]
 
 
-def test_one_line(desk: Desk) -> None:
+def test_blame_of_a_single_line(desk: Desk) -> None:
     """A single line can be asked for; a number that the file does not have is refused, and so is a file that is none."""
     desk.turn("one", a__py="1\n2\n3\n")
     (line,) = desk.room.blame("a.py", 2)
@@ -80,7 +80,7 @@ def test_blame_survives_renames_and_later_edits(desk: Desk) -> None:
     assert found[0].asked == "write it"
 
 
-def test_what_a_rewind_brought_back_belongs_to_its_author(desk: Desk) -> None:
+def test_blame_after_a_rewind_names_the_original_turn(desk: Desk) -> None:
     """After a rewind, and after its redo, lines belong to the turns that wrote them, not to the rewind."""
     desk.write("a.py", "old\n")
     desk.turn("one", a__py="old\nfirst\n")
@@ -95,7 +95,7 @@ def test_what_a_rewind_brought_back_belongs_to_its_author(desk: Desk) -> None:
     assert turns(desk.room.blame("a.py")) == [("old", None), ("new", 1)]
 
 
-def test_changes_by_hand_that_nobody_looked_at(desk: Desk) -> None:
+def test_blame_attributes_unrecorded_changes_to_the_person(desk: Desk) -> None:
     """What a person wrote a moment ago is theirs, and asking writes nothing into the log."""
     desk.turn("one", a__py="1\n")
     desk.write("a.py", "1\nmine\n")
@@ -106,7 +106,7 @@ def test_changes_by_hand_that_nobody_looked_at(desk: Desk) -> None:
     assert desk.thread.head == head
 
 
-def test_another_conversations_lines(desk: Desk) -> None:
+def test_blame_names_lines_of_another_thread(desk: Desk) -> None:
     """Lines that another conversation wrote in the same folder name that conversation and its words."""
     desk.turn("ours", a__py="ours\n")
     other = desk.beside("Other")
@@ -116,7 +116,7 @@ def test_another_conversations_lines(desk: Desk) -> None:
     assert found[1].asked == "theirs, please"
 
 
-def test_a_turn_that_left_is_still_named(desk: Desk) -> None:
+def test_blame_names_a_rewound_turn(desk: Desk) -> None:
     """Words that were rewound without the files still say what was asked; the turn has no number any more."""
     desk.turn("write it", a__py="1\n")
     desk.room.rewind(1, "conversation")
@@ -124,7 +124,7 @@ def test_a_turn_that_left_is_still_named(desk: Desk) -> None:
     assert (line.by, line.turn, line.asked) == ("tool", None, "write it")
 
 
-def test_forgotten_words_are_not_told(desk: Desk) -> None:
+def test_blame_does_not_show_forgotten_words(desk: Desk) -> None:
     """Who wrote the line is still known; what was asked is gone with the message."""
     desk.says("a secret wish")
     desk.edit("a.py", "1\n", "a secret reason")
@@ -133,7 +133,7 @@ def test_forgotten_words_are_not_told(desk: Desk) -> None:
     assert (line.by, line.asked, line.why) == ("tool", "", "")
 
 
-def test_the_reason_is_found_before_the_call(desk: Desk) -> None:
+def test_blame_finds_the_reason_before_the_call(desk: Desk) -> None:
     """Where the reply with the call says nothing, what the assistant said before counts; else what it thought."""
     desk.says("do it")
     desk.thread.append("assistant", "First I look around.")
@@ -151,7 +151,7 @@ def test_the_reason_is_found_before_the_call(desk: Desk) -> None:
     assert desk.room.blame("b.py")[0].why == "because of the tests"
 
 
-def test_a_file_that_came_again(desk: Desk) -> None:
+def test_blame_of_a_recreated_file_starts_anew(desk: Desk) -> None:
     """A file that was deleted and written anew is another file: none of its lines is older than that."""
     desk.turn("one", a__py="same\n")
     desk.says("two")
@@ -160,14 +160,14 @@ def test_a_file_that_came_again(desk: Desk) -> None:
     assert turns(desk.room.blame("a.py")) == [("same", 3)]
 
 
-def test_line_ends_do_not_change_authorship(desk: Desk) -> None:
+def test_changed_line_endings_do_not_change_blame(desk: Desk) -> None:
     """A turn that only went from CRLF to LF wrote no line."""
     desk.turn("one", a__txt="一\r\n二\r\n")
     desk.turn("two", a__txt="一\n二\n三\n")
     assert turns(desk.room.blame("a.txt")) == [("一", 1), ("二", 1), ("三", 2)]
 
 
-def test_what_cannot_be_blamed(tmp_path: Path) -> None:
+def test_blame_refuses_ignored_and_outside_paths(tmp_path: Path) -> None:
     """Ignored files, folders and files outside say why."""
     desk = Desk(tmp_path)
     git(desk.root, "init", "-q")
@@ -184,7 +184,7 @@ def test_what_cannot_be_blamed(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_odd_bytes(desk: Desk) -> None:
+def test_blame_of_binary_and_empty_files(desk: Desk) -> None:
     """A file that is not UTF-8, and an empty one, are blamed all the same."""
     desk.says("one")
     desk.edit("a.txt", b"caf\xe9\n\xff\xfe\n")
@@ -193,7 +193,7 @@ def test_odd_bytes(desk: Desk) -> None:
     assert desk.room.blame("empty.txt") == []
 
 
-def test_contents_that_are_not_kept_any_more(desk: Desk) -> None:
+def test_blame_without_snapshots_is_unknown(desk: Desk) -> None:
     """After the snapshots were dropped, nobody is blamed for what cannot be told apart; what comes later is told."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="1\n2\n")

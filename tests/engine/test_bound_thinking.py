@@ -19,7 +19,7 @@ def sent(made: Prompt) -> Sent:
     return Sent(made.messages, "anthropic", system=made.system, tools=list(made.tools), model=MODEL)
 
 
-def test_cutting_an_answered_giant_takes_the_thinking_that_saw_it_whole(tmp_path: Path) -> None:
+def test_cutting_a_giant_result_drops_thinking_bound_to_it(tmp_path: Path) -> None:
     """Each request is taken by a service that binds thinking; replies made after the cut keep theirs."""
     with backscroll.open(tmp_path / "store.db", background=False) as store:
         thread = store.create("bound")

@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Iterator[backscroll.Engine]:
         yield engine
 
 
-def test_a_backup_is_whole_and_never_overwrites(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_backup_is_complete_and_never_overwrites(store: backscroll.Engine, tmp_path: Path) -> None:
     """A backup opens as a store with everything in it; a second one to the same name is refused."""
     thread = store.create("t")
     thread.append("user", "before")
@@ -35,7 +35,7 @@ def test_a_backup_is_whole_and_never_overwrites(store: backscroll.Engine, tmp_pa
         store.backup(tmp_path / "copy.db")
 
 
-def test_restoring_keeps_what_was_there(tmp_path: Path) -> None:
+def test_restore_moves_the_old_store_aside(tmp_path: Path) -> None:
     """The store that a backup replaces is moved aside, whole, its write-ahead log included."""
     path = tmp_path / "store.db"
     with backscroll.open(path) as engine:
@@ -50,7 +50,7 @@ def test_restoring_keeps_what_was_there(tmp_path: Path) -> None:
             assert len(engine.thread(thread.id)) == count
 
 
-def test_a_bad_backup_changes_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_bad_backup_is_refused_before_the_store_changes(store: backscroll.Engine, tmp_path: Path) -> None:
     """A missing, damaged or foreign file is refused before the store is touched."""
     store.create("t").append("user", "kept")
     bad = tmp_path / "bad.db"
@@ -62,7 +62,7 @@ def test_a_bad_backup_changes_nothing(store: backscroll.Engine, tmp_path: Path) 
     assert store.stats()["messages"] == 1
 
 
-def test_doctor_looks_at_everything(store: backscroll.Engine) -> None:
+def test_doctor_checks_everything(store: backscroll.Engine) -> None:
     """Store, full text, git, tokenizers and providers are each named, and nothing needed is broken."""
     checks = {check.name: check for check in store.doctor()}
     assert {"python", "store", "full text", "tokenizers", "git", "OpenAI", "Anthropic"} <= set(checks)
@@ -72,7 +72,7 @@ def test_doctor_looks_at_everything(store: backscroll.Engine) -> None:
     assert not [check for check in checks.values() if check.ok is False]
 
 
-def test_doctor_counts_vectors_and_knows_what_is_switched_off(tmp_path: Path) -> None:
+def test_doctor_counts_vectors_and_checks_the_encoder(tmp_path: Path) -> None:
     """How many revisions have a vector; an encoder that is none is no fault, one that is unknown is."""
     with backscroll.open(tmp_path / "a.db", encoder="none") as engine:
         said = engine.create("t").append("user", "hello")
@@ -85,7 +85,7 @@ def test_doctor_counts_vectors_and_knows_what_is_switched_off(tmp_path: Path) ->
         assert [c.ok for c in engine.doctor() if c.name == "encoder"] == [False]
 
 
-def test_a_damaged_table_of_tokens_is_found(
+def test_doctor_finds_a_damaged_token_table(
     store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Doctor reads the tables by which tokens are counted, and compares them with what they should be."""
@@ -95,7 +95,7 @@ def test_a_damaged_table_of_tokens_is_found(
     assert check.hint
 
 
-def test_forgetting_nothing_is_refused(store: backscroll.Engine) -> None:
+def test_forget_without_messages_is_refused(store: backscroll.Engine) -> None:
     """An empty list is a mistake of the caller, not the wish to erase a whole thread; that has a method of its own."""
     thread = store.create("t")
     thread.append("user", "words")
@@ -110,7 +110,7 @@ def test_forgetting_nothing_is_refused(store: backscroll.Engine) -> None:
     assert list(thread) == []
 
 
-def test_an_unreadable_thread_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_verify_continues_after_an_unreadable_thread(tmp_path: Path) -> None:
     """Verification goes on after a row that makes no sense, and names it."""
     with backscroll.open(tmp_path / "s.db") as engine:
         threads = [engine.create(f"t{n}") for n in range(4)]
@@ -133,13 +133,13 @@ def test_an_unreadable_thread_does_not_hide_the_others(tmp_path: Path) -> None:
     assert {said[0].id, said[3].id} <= {flaw.event for flaw in verdict.flaws}
 
 
-def test_a_key_is_never_shown_by_doctor(store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_never_shows_a_key(store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Doctor says that a key is set, not what it is."""
     monkeypatch.setenv("OPENAI_API_KEY", "very-secret-value")
     assert "very-secret-value" not in repr(store.doctor())
 
 
-def test_the_difference_between_two_moments(store: backscroll.Engine) -> None:
+def test_diff_between_two_events(store: backscroll.Engine) -> None:
     """Added, changed, removed, moved and flagged messages are each told once."""
     thread = store.create("t")
     ids = [thread.append("user", f"message {n}").id for n in range(6)]
@@ -160,7 +160,7 @@ def test_the_difference_between_two_moments(store: backscroll.Engine) -> None:
     assert thread.diff(moment, moment) == []
 
 
-def test_the_difference_between_two_revisions(store: backscroll.Engine) -> None:
+def test_diff_between_two_revisions(store: backscroll.Engine) -> None:
     """A unified diff by lines, in any language."""
     thread = store.create("t")
     said = thread.append("user", "第一行\n第二行\n第三行")
@@ -172,7 +172,7 @@ def test_the_difference_between_two_revisions(store: backscroll.Engine) -> None:
     assert " 第一行" in lines
 
 
-def test_a_turn_is_found_by_its_id_wherever_it_stands(store: backscroll.Engine) -> None:
+def test_turn_is_found_by_its_id(store: backscroll.Engine) -> None:
     """The id of a turn stays when turns before it come and go, in forks too; a turn that is gone is not found."""
     thread = store.create("t")
     thread.append("assistant", "greeting")
@@ -201,7 +201,7 @@ def test_token_counts_are_kept_per_revision_and_tokenizer(store: backscroll.Engi
     assert store.tokens([said.revision], "cl100k_base") == {}
 
 
-def test_a_rehearsed_forget_erases_nothing(store: backscroll.Engine) -> None:
+def test_dry_run_of_forget_erases_nothing(store: backscroll.Engine) -> None:
     """A dry run names forks and shared attachments, and leaves every word and number as it was."""
     thread, other = store.create("t"), store.create("other")
     picture = backscroll.Media("image/png", data=b"\x89PNG")
@@ -217,7 +217,9 @@ def test_a_rehearsed_forget_erases_nothing(store: backscroll.Engine) -> None:
     assert store.verify().ok
 
 
-def test_other_settings_for_an_open_store_are_refused(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_opening_an_open_store_with_other_settings_is_refused(
+    store: backscroll.Engine, tmp_path: Path
+) -> None:
     """An engine is shared: asking for another actor than it has is an error, not silence."""
     assert backscroll.open(tmp_path / "store.db") is store
     store.close()
@@ -227,7 +229,7 @@ def test_other_settings_for_an_open_store_are_refused(store: backscroll.Engine, 
     assert store.create("t", actor="somebody").id
 
 
-def test_a_forgotten_fork_leaves_the_words_of_its_parent_in_peace(store: backscroll.Engine) -> None:
+def test_forgetting_a_fork_keeps_the_words_of_its_parent(store: backscroll.Engine) -> None:
     """A fork that had edited an inherited message is forgotten: the parent's own words stay, and verify finds nothing."""
     thread = store.create("t")
     said = thread.append("user", "the words of the parent")
@@ -238,7 +240,7 @@ def test_a_forgotten_fork_leaves_the_words_of_its_parent_in_peace(store: backscr
     assert store.verify().flaws == []
 
 
-def test_an_author_given_beside_a_content_is_kept(store: backscroll.Engine) -> None:
+def test_author_argument_applies_to_unsigned_content(store: backscroll.Engine) -> None:
     """A content without an author takes the one that is given; one that is signed keeps its own."""
     thread = store.create("t")
     words = backscroll.Content((backscroll.Text("x"),))
@@ -247,7 +249,7 @@ def test_an_author_given_beside_a_content_is_kept(store: backscroll.Engine) -> N
     assert thread.append("user", signed, author="Ann").author == "Bo"
 
 
-def test_the_order_of_arguments_makes_no_difference_to_a_sync(store: backscroll.Engine) -> None:
+def test_content_hash_ignores_argument_order(store: backscroll.Engine) -> None:
     """A tool that writes the names of arguments in another order has said the same."""
     one, other = ({"path": "a", "mode": "r"}, {"mode": "r", "path": "a"})
     thread = store.create("t")
@@ -256,7 +258,7 @@ def test_the_order_of_arguments_makes_no_difference_to_a_sync(store: backscroll.
     assert first.digest == second.digest
 
 
-def test_words_that_only_a_fork_still_shows_do_not_crowd_out_the_others(store: backscroll.Engine) -> None:
+def test_search_in_a_thread_is_not_crowded_out_by_its_fork(store: backscroll.Engine) -> None:
     """A search in one thread finds what it shows, however much more fits that only its fork shows."""
     thread = store.create("t")
     kept = [thread.append("user", f"lantern {n}").id for n in range(3)]

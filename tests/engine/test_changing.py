@@ -24,7 +24,7 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
     made.close()
 
 
-def test_a_tool_is_named_as_the_cause_of_what_it_did(desk: Desk) -> None:
+def test_change_names_the_tool_that_caused_it(desk: Desk) -> None:
     """The change carries message, call, tool, turn, files with hashes, diff, description and folder; it reads back the same."""
     desk.write("a.py", "one\ntwo\n")
     desk.says("make it two")
@@ -41,7 +41,7 @@ def test_a_tool_is_named_as_the_cause_of_what_it_did(desk: Desk) -> None:
     assert desk.room.changes()[0] == done
 
 
-def test_what_nobody_claims_was_done_by_hand(desk: Desk) -> None:
+def test_unclaimed_changes_belong_to_the_person(desk: Desk) -> None:
     """What differs at a look and is nobody's yet is a person's; the first look has nothing to compare with."""
     desk.write("old.txt", "there before")
     desk.room.look()
@@ -54,7 +54,7 @@ def test_what_nobody_claims_was_done_by_hand(desk: Desk) -> None:
     assert desk.room.auto_detect_code_changes() == []
 
 
-def test_nothing_is_written_where_nothing_changed(desk: Desk) -> None:
+def test_look_without_changes_adds_no_event(desk: Desk) -> None:
     """Looking again and again adds no event."""
     desk.room.look()
     head = desk.thread.head
@@ -64,7 +64,7 @@ def test_nothing_is_written_where_nothing_changed(desk: Desk) -> None:
     assert desk.thread.head == head
 
 
-def test_every_difference_is_written_down_once(desk: Desk) -> None:
+def test_two_threads_in_one_folder_record_each_change_once(desk: Desk) -> None:
     """Two conversations in one folder: what one has recorded the other does not record again."""
     desk.write("a", "1")
     other = desk.beside()
@@ -78,7 +78,7 @@ def test_every_difference_is_written_down_once(desk: Desk) -> None:
     assert [f.path for c in other.room.changes() for f in c.files] == ["b"]
 
 
-def test_looks_from_many_threads_agree(desk: Desk) -> None:
+def test_parallel_looks_record_each_file_once(desk: Desk) -> None:
     """Parallel tools share a workroom: each file is recorded exactly once."""
     desk.room.look()
     desk.thread.append("user", "go")
@@ -98,7 +98,7 @@ def test_looks_from_many_threads_agree(desk: Desk) -> None:
     assert paths == [f"f{n}" for n in range(6)]
 
 
-def test_changes_by_turn_file_and_time(desk: Desk) -> None:
+def test_changes_filter_by_turn_file_and_time(desk: Desk) -> None:
     """Questions can be combined; the newest comes first; a folder stands for its files; a renamed file is found by both names."""
     desk.turn("one", a__py="1\n2\n3\n4\n5\n")
     desk.says("two")
@@ -123,7 +123,7 @@ def test_changes_by_turn_file_and_time(desk: Desk) -> None:
         room.changes(file="/etc/passwd")
 
 
-def test_what_programs_report_stands_beside(desk: Desk) -> None:
+def test_changes_include_logged_code_changes(desk: Desk) -> None:
     """`log_code_change` works as before, and its changes are listed with the others."""
     desk.turn("one", a__py="1")
     logged = desk.thread.log_code_change("Fixed the parser", "解析.py", details={"lines": 3})
@@ -135,7 +135,7 @@ def test_what_programs_report_stands_beside(desk: Desk) -> None:
     assert [c.file_path for c in desk.thread.code_changes()] == ["a.py", "解析.py"]
 
 
-def test_the_head_holds_no_words(desk: Desk) -> None:
+def test_header_of_a_change_holds_no_words(desk: Desk) -> None:
     """Paths, diff, folder and description are sealed; what stays after a forget is structure alone."""
     desk.turn("one", secret__py="password = 1\n")
     event = next(e for e in desk.thread.events() if e.kind is Kind.CODE_CHANGED)
@@ -145,7 +145,7 @@ def test_the_head_holds_no_words(desk: Desk) -> None:
     assert b"password" in (event.body or b"")
 
 
-def test_forgetting_a_message_erases_what_it_changed(desk: Desk) -> None:
+def test_forgetting_a_message_erases_its_changes(desk: Desk) -> None:
     """The words of a change go with the message that caused it; others stay, and the snapshots still bring the files back."""
     desk.turn("one", a__py="keep\n")
     desk.says("two")
@@ -160,7 +160,7 @@ def test_forgetting_a_message_erases_what_it_changed(desk: Desk) -> None:
     assert set(desk.tree()) == {"a.py"}
 
 
-def test_one_change_can_be_erased_alone(desk: Desk) -> None:
+def test_single_change_can_be_erased(desk: Desk) -> None:
     """The words of a single change can be erased by the number of its event."""
     desk.turn("one", a__py="1\n")
     change = desk.room.changes()[0]
@@ -169,7 +169,7 @@ def test_one_change_can_be_erased_alone(desk: Desk) -> None:
     assert desk.engine.verify().ok
 
 
-def test_dropping_the_snapshots(desk: Desk) -> None:
+def test_dropped_snapshots_leave_no_contents(desk: Desk) -> None:
     """After it nothing of the contents is left beside the log; looking begins anew; going back says that it cannot."""
     desk.turn("one", a__py="xyzzy\n")
     desk.room.forget_snapshots()
@@ -183,7 +183,7 @@ def test_dropping_the_snapshots(desk: Desk) -> None:
     assert set(desk.tree()) == {"a.py"}
 
 
-def test_a_fork_sees_the_changes_of_its_past(desk: Desk) -> None:
+def test_fork_has_the_changes_up_to_its_message(desk: Desk) -> None:
     """A fork at an earlier turn has the changes up to it, and none of the later ones of its parent."""
     desk.turn("one", a__py="1")
     desk.turn("two", b__py="2")
@@ -212,7 +212,7 @@ def test_changes_survive_export_and_import(desk: Desk, tmp_path: Path) -> None:
         assert "two" in [m.text for m in copy]
 
 
-def test_ignored_files_are_no_changes(desk: Desk) -> None:
+def test_ignored_files_are_not_changes(desk: Desk) -> None:
     """What is ignored is not looked at; a rule that comes or goes makes nothing added or deleted."""
     desk.write(".gitignore", "*.log\n")
     desk.write("big.log", "noise")
@@ -227,7 +227,7 @@ def test_ignored_files_are_no_changes(desk: Desk) -> None:
     assert (desk.root / "data.csv").exists()
 
 
-def test_names_in_chinese_and_odd_names(desk: Desk) -> None:
+def test_unusual_file_names_are_recorded(desk: Desk) -> None:
     """File names of any kind go into the log and come back."""
     names = ["文档/说明书.md", "with space.txt", "quote'\".txt", "tab\there"]
     desk.room.look()
@@ -238,14 +238,14 @@ def test_names_in_chinese_and_odd_names(desk: Desk) -> None:
     assert "+内容" in found.diff
 
 
-def test_descriptions_speak_the_language_of_the_thread(desk: Desk) -> None:
+def test_change_description_uses_the_language_of_the_thread(desk: Desk) -> None:
     """A Chinese thread gets Chinese descriptions."""
     desk.thread.describe(language="zh")
     desk.turn("写一个函数", a__py="def 问候():\n    return 1\n")
     assert any("\u4e00" <= c <= "\u9fff" for c in desk.room.changes()[0].description.replace("问候", ""))
 
 
-def test_descriptions_speak_the_language_in_which_was_asked(desk: Desk) -> None:
+def test_change_description_uses_the_language_of_the_request(desk: Desk) -> None:
     """A thread of which no language is known: the last question decides."""
     desk.turn("请写一个问候函数，谢谢", a__py="def hello():\n    return 1\n")
     assert any("\u4e00" <= c <= "\u9fff" for c in desk.room.changes()[0].description)
@@ -262,20 +262,20 @@ def test_long_diffs_are_cut_in_the_log(desk: Desk) -> None:
     assert found.files[0].added == 30_000
 
 
-def test_a_folder_that_is_none(desk: Desk) -> None:
+def test_workroom_refuses_a_missing_folder(desk: Desk) -> None:
     """What is not a folder is refused with a hint."""
     with pytest.raises(InvalidInput):
         Workroom(desk.thread, desk.root / "nowhere", home=desk.home)
 
 
-def test_the_thread_finds_its_own_folder(desk: Desk) -> None:
+def test_workroom_uses_the_folder_of_the_thread(desk: Desk) -> None:
     """`thread.workroom()` takes the folder from the metadata; the shorthand of the notes detects changes."""
     desk.thread.workroom().look()
     desk.write("a.txt", "1")
     assert [f.path for c in desk.thread.auto_detect_code_changes() for f in c.files] == ["a.txt"]
 
 
-def test_the_users_repository_is_never_touched(tmp_path: Path) -> None:
+def test_repository_of_the_user_is_never_changed(tmp_path: Path) -> None:
     """Looking and going back leave HEAD, index and settings of the user's own repository as they are."""
     desk = Desk(tmp_path)
     git(desk.root, "init", "-q")
@@ -292,7 +292,7 @@ def test_the_users_repository_is_never_touched(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_a_lost_note_begins_anew(desk: Desk) -> None:
+def test_unreadable_workspace_note_is_ignored(desk: Desk) -> None:
     """A note of the store that cannot be read, or names a snapshot that is gone, does no harm."""
     desk.turn("one", a__py="1")
     desk.engine.store.write(lambda tx: tx.set_meta(f"workspace {desk.room.place}", "{"))
@@ -301,7 +301,7 @@ def test_a_lost_note_begins_anew(desk: Desk) -> None:
     assert len(desk.room.auto_detect_code_changes()) == 1
 
 
-def test_a_change_names_its_event(desk: Desk) -> None:
+def test_change_id_is_its_event(desk: Desk) -> None:
     """The id of a change is the name of its event in the log."""
     desk.turn("one", a__py="1")
     change = desk.room.changes()[0]

@@ -34,7 +34,7 @@ def lived(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("asked", ["conf.py", "settings.py"])
-def test_a_file_goes_under_all_its_names(desk: Desk, asked: str) -> None:
+def test_forget_file_erases_all_its_names(desk: Desk, asked: str) -> None:
     """Snapshots and log hold nothing of the password; blame, changes and rewind of the other file work as before."""
     lived(desk)
     before = desk.room.blame("a.py")
@@ -55,7 +55,7 @@ def test_a_file_goes_under_all_its_names(desk: Desk, asked: str) -> None:
     assert desk.read("a.py") == "one\n"
 
 
-def test_blame_says_that_it_cannot_tell(desk: Desk) -> None:
+def test_blame_marks_erased_lines(desk: Desk) -> None:
     """What was written after the erasing has its author; what was there before has none, and the reason is named."""
     lived(desk)
     desk.room.forget_file("settings.py")
@@ -68,7 +68,7 @@ def test_blame_says_that_it_cannot_tell(desk: Desk) -> None:
     assert blamed[-1].text == "new = 1"
 
 
-def test_a_rewind_over_an_erased_version_names_it_and_does_the_rest(desk: Desk) -> None:
+def test_rewind_over_an_erased_version_restores_the_rest(desk: Desk) -> None:
     """The file stays as it is."""
     lived(desk)
     desk.room.forget_file("settings.py")
@@ -79,7 +79,7 @@ def test_a_rewind_over_an_erased_version_names_it_and_does_the_rest(desk: Desk) 
     assert "password = ask()" in desk.read("settings.py")
 
 
-def test_a_file_that_nobody_knows(desk: Desk) -> None:
+def test_forget_file_of_an_unknown_file_is_not_found(desk: Desk) -> None:
     """Is said, and nothing is erased."""
     lived(desk)
     with pytest.raises(NotFound, match=r"nothing\.py"):
@@ -89,7 +89,7 @@ def test_a_file_that_nobody_knows(desk: Desk) -> None:
         desk.room.forget_file("settings.py")
 
 
-def test_the_other_keeper_of_the_folder_is_asked_too(tmp_path: Path) -> None:
+def test_forget_file_erases_snapshots_of_both_keepers(tmp_path: Path) -> None:
     """Snapshots from the time when there was no git here."""
     desk = Desk(tmp_path)
     try:
@@ -103,9 +103,7 @@ def test_the_other_keeper_of_the_folder_is_asked_too(tmp_path: Path) -> None:
         desk.close()
 
 
-def test_forgetting_messages_tells_what_the_snapshots_still_hold(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forget_names_contents_left_in_snapshots(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which folder, which files, and what to do; also before anything is erased, and for a whole thread."""
     monkeypatch.setattr("backscroll.engine.folder.erasure.default_home", lambda: desk.home)
     lived(desk)
@@ -123,7 +121,7 @@ def test_forgetting_messages_tells_what_the_snapshots_still_hold(
     desk.room.forget_snapshots()
 
 
-def test_forgetting_messages_that_changed_nothing_says_nothing_of_snapshots(desk: Desk) -> None:
+def test_forget_without_file_changes_mentions_no_snapshots(desk: Desk) -> None:
     """No noise."""
     said = desk.says("hello")
     assert not any("the snapshots of /" in line for line in desk.thread.forget(said.id).unreachable)

@@ -43,7 +43,7 @@ def authors(desk: Desk, path: str) -> dict[str, str | None]:
     return {one.text: one.by for one in desk.room.blame(path)}
 
 
-def test_another_file_changed_meanwhile_is_the_persons(desk: Desk) -> None:
+def test_other_file_changed_during_a_tool_call_belongs_to_the_person(desk: Desk) -> None:
     """Two changes, each with its author; going back stops at the person's file, and only there."""
     desk.write("mine.txt", "one\n")
     during(desk, lambda: desk.write("mine.txt", "one\ntwo\n"), lambda: tool_writes(desk, a__py="x = 1\n"))
@@ -55,7 +55,7 @@ def test_another_file_changed_meanwhile_is_the_persons(desk: Desk) -> None:
         desk.room.rewind(1)
 
 
-def test_the_same_file_before_and_after_the_tools_own_write(desk: Desk) -> None:
+def test_person_edits_around_a_tool_write_are_attributed_by_line(desk: Desk) -> None:
     """Each line belongs to who wrote it, though nobody looked in between."""
     desk.write("a.py", "old\n")
     during(
@@ -69,7 +69,7 @@ def test_the_same_file_before_and_after_the_tools_own_write(desk: Desk) -> None:
     assert all(one.sure for one in desk.room.blame("a.py"))
 
 
-def test_a_tool_that_failed_has_changed_nothing(desk: Desk) -> None:
+def test_failed_tool_is_not_blamed_for_changes(desk: Desk) -> None:
     """What differs afterwards was somebody else."""
     desk.write("a.py", "old\n")
 
@@ -85,7 +85,7 @@ def test_a_tool_that_failed_has_changed_nothing(desk: Desk) -> None:
     assert told(desk) == [("person", False, ["a.py"])]
 
 
-def test_a_deleted_file_and_one_that_was_made_again(desk: Desk) -> None:
+def test_deleted_and_recreated_files_during_a_tool_call(desk: Desk) -> None:
     """Nothing is claimed of a file that is on neither side."""
     desk.write("a.py", "old\n")
     during(
@@ -98,7 +98,7 @@ def test_a_deleted_file_and_one_that_was_made_again(desk: Desk) -> None:
     assert desk.room.blame("a.py")[0].by == "tool"
 
 
-def test_a_command_is_told_as_running_meanwhile(desk: Desk) -> None:
+def test_changes_during_a_command_are_marked_unsure(desk: Desk) -> None:
     """Nobody knows which of it the command did itself; a tool that does not note what it writes is believed."""
     during(desk, lambda: desk.write("a.py", "1\n"), tool="run_command")
     during(desk, lambda: desk.write("b.py", "2\n"), tool="write_file")
@@ -108,7 +108,7 @@ def test_a_command_is_told_as_running_meanwhile(desk: Desk) -> None:
     assert [(one.by, one.tool, one.sure) for one in desk.room.blame("b.py")] == [("tool", "write_file", True)]
 
 
-def test_only_the_tools_part_is_committed(tmp_path: Path) -> None:
+def test_commit_includes_only_the_lines_of_the_tool(tmp_path: Path) -> None:
     """The person's lines of the same moment stay out of the commit."""
     desk = Desk(tmp_path)
     try:

@@ -29,7 +29,7 @@ def head(desk: Desk) -> str:
     return git(desk.root, "show", "--stat", "--format=%B", "HEAD")
 
 
-def test_the_message_is_made_from_the_turn(desk: Desk) -> None:
+def test_commit_message_is_made_from_the_turn(desk: Desk) -> None:
     """What was asked is the first line, what was done follows, and thread and turn are named at the end."""
     desk.turn("Add a greeting\nplease", greet__py="def hello():\n    return 1\n")
     done = desk.room.commit()
@@ -42,7 +42,7 @@ def test_the_message_is_made_from_the_turn(desk: Desk) -> None:
     assert (done.files, done.turns) == (("greet.py",), (1,))
 
 
-def test_only_the_agents_changes_are_committed(desk: Desk) -> None:
+def test_commit_includes_only_changes_of_the_agent(desk: Desk) -> None:
     """What the person staged stays staged, what they changed by hand stays uncommitted, in the same file too."""
     desk.write("mine.py", "mine\n")
     git(desk.root, "add", "mine.py")
@@ -54,7 +54,7 @@ def test_only_the_agents_changes_are_committed(desk: Desk) -> None:
     assert desk.read("a.py") == "ONE by hand\n\n\n\nTWO\n"
 
 
-def test_what_is_committed_is_not_committed_again(desk: Desk) -> None:
+def test_committed_changes_are_not_committed_again(desk: Desk) -> None:
     """The commits themselves say what they hold; what comes later goes into the next."""
     desk.turn("one", a__py="1\n")
     desk.room.commit()
@@ -70,7 +70,7 @@ def test_what_is_committed_is_not_committed_again(desk: Desk) -> None:
     assert desk.room.commit(dry_run=True).files == ("b.py",)
 
 
-def test_one_turn_alone(desk: Desk) -> None:
+def test_commit_of_one_turn(desk: Desk) -> None:
     """With a turn, what others did stays out of the commit."""
     desk.turn("one", b__py="b\n")
     desk.turn("two", c__py="c\n")
@@ -80,7 +80,7 @@ def test_one_turn_alone(desk: Desk) -> None:
         desk.room.commit(turn=7)
 
 
-def test_several_turns_are_told_one_by_one(desk: Desk) -> None:
+def test_commit_message_lists_each_turn(desk: Desk) -> None:
     """The message lists each turn with what was done in it."""
     desk.turn("Write b", b__py="b\n")
     desk.turn("写 c", c__py="c\n")
@@ -90,7 +90,7 @@ def test_several_turns_are_told_one_by_one(desk: Desk) -> None:
     assert "Backscroll-Turn: 1, 2" in message
 
 
-def test_a_rehearsal_commits_nothing(desk: Desk) -> None:
+def test_dry_run_commits_nothing(desk: Desk) -> None:
     """It names files and message; HEAD and log stay."""
     desk.turn("one", a__py="1\n")
     before, events = git(desk.root, "rev-parse", "HEAD"), desk.thread.head
@@ -99,14 +99,14 @@ def test_a_rehearsal_commits_nothing(desk: Desk) -> None:
     assert (git(desk.root, "rev-parse", "HEAD"), desk.thread.head) == (before, events)
 
 
-def test_everybodys_changes(desk: Desk) -> None:
+def test_commit_all_includes_changes_by_hand(desk: Desk) -> None:
     """With `all`, what people changed by hand goes in too."""
     desk.turn("one", a__py="1\n")
     desk.write("mine.py", "mine\n")
     assert desk.room.commit("Both", all=True).files == ("a.py", "mine.py")
 
 
-def test_renames_and_deletions(desk: Desk) -> None:
+def test_commit_includes_renames(desk: Desk) -> None:
     """A file that was moved by a command is moved in the commit."""
     desk.says("move it")
     desk.tool(lambda: (desk.root / "a.py").rename(desk.root / "文件.py"), tool="run_command")
@@ -114,7 +114,7 @@ def test_renames_and_deletions(desk: Desk) -> None:
     assert git(desk.root, "-c", "core.quotepath=false", "ls-files").split() == ["文件.py"]
 
 
-def test_what_was_rewound_is_not_committed(desk: Desk) -> None:
+def test_rewound_changes_are_not_committed(desk: Desk) -> None:
     """Work that was taken back leaves nothing to commit; after a commit, taking it back can be committed."""
     desk.turn("one", b__py="b\n")
     desk.room.rewind(1)
@@ -127,7 +127,7 @@ def test_what_was_rewound_is_not_committed(desk: Desk) -> None:
     assert "b.py" not in git(desk.root, "ls-files")
 
 
-def test_edits_that_cannot_be_told_apart_are_refused(desk: Desk) -> None:
+def test_commit_refuses_lines_changed_by_person_and_agent(desk: Desk) -> None:
     """The agent worked on a line that a person had changed and not committed: the file is named, nothing is committed."""
     desk.write("a.py", "mine\n")
     desk.turn("change it", a__py="mine and the agent's\n")
@@ -137,7 +137,7 @@ def test_edits_that_cannot_be_told_apart_are_refused(desk: Desk) -> None:
     assert git(desk.root, "rev-parse", "HEAD") == before
 
 
-def test_no_repository(tmp_path: Path) -> None:
+def test_commit_without_a_repository_is_an_error(tmp_path: Path) -> None:
     """Where there is no repository, that is said with a hint."""
     desk = Desk(tmp_path)
     desk.turn("one", a__py="1\n")
@@ -147,7 +147,7 @@ def test_no_repository(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_secrets_are_never_committed(desk: Desk) -> None:
+def test_commit_skips_secret_files(desk: Desk) -> None:
     """A file whose content is not kept is named as skipped."""
     desk.says("one")
     desk.edit(".env", "KEY=1\n")
@@ -157,7 +157,7 @@ def test_secrets_are_never_committed(desk: Desk) -> None:
     assert done.skipped == (".env",)
 
 
-def test_the_shorthand_of_the_thread(desk: Desk) -> None:
+def test_commit_to_git_uses_the_folder_of_the_thread(desk: Desk) -> None:
     """`thread.commit_to_git(message)` commits in the thread's own folder."""
     thread = desk.thread
     thread.workroom().look()
@@ -167,7 +167,7 @@ def test_the_shorthand_of_the_thread(desk: Desk) -> None:
     assert thread.commit_to_git("A message").message.startswith("A message\n\nBackscroll-Thread")
 
 
-def test_the_first_line_ends_where_a_sentence_or_a_word_ends(desk: Desk) -> None:
+def test_commit_subject_is_shortened_at_a_sentence_or_word(desk: Desk) -> None:
     """Long requests are shortened between sentences, else between words."""
     asked = (
         "Greet everybody in the house. And then do a great many other things that nobody needs to read here"
@@ -188,7 +188,7 @@ def evil(desk: Desk, name: str = "evil") -> Path:
     return trace
 
 
-def test_a_filter_of_the_agents_does_not_run_unseen(desk: Desk) -> None:
+def test_commit_refuses_a_git_filter_set_by_the_agent(desk: Desk) -> None:
     """Settings and attributes changed in a turn: the commit is refused, shows the command, and runs nothing; trusted, it runs."""
     desk.says("go")
     traces: list[Path] = []
@@ -209,7 +209,7 @@ def test_a_filter_of_the_agents_does_not_run_unseen(desk: Desk) -> None:
     assert git(desk.root, "show", "HEAD:b.py") == "NEWER\n"
 
 
-def test_a_filter_that_touches_none_of_the_files_neither_runs_nor_refuses(desk: Desk) -> None:
+def test_commit_ignores_a_git_filter_of_other_files(desk: Desk) -> None:
     """Other tracked files with another time of change are looked at by git; their filter stays off."""
     desk.says("go")
     trace = evil(desk)
@@ -221,7 +221,7 @@ def test_a_filter_that_touches_none_of_the_files_neither_runs_nor_refuses(desk: 
     assert not trace.exists()
 
 
-def test_a_filter_that_was_there_before_runs_as_in_git_add(tmp_path: Path) -> None:
+def test_commit_runs_preexisting_git_filters(tmp_path: Path) -> None:
     """The person's own, in the repository or for all of them; attributes that name a filter nobody set up do nothing."""
     desk = Desk(tmp_path)
     try:
@@ -242,7 +242,7 @@ def test_a_filter_that_was_there_before_runs_as_in_git_add(tmp_path: Path) -> No
         desk.close()
 
 
-def test_a_hook_of_the_agents_does_not_run_unseen(desk: Desk) -> None:
+def test_commit_refuses_a_git_hook_set_by_the_agent(desk: Desk) -> None:
     """Also where hooks are asked for, and where another folder is named for them."""
     trace = desk.folder / "ran"
 

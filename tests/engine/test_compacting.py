@@ -47,7 +47,7 @@ def condensed(thread: Thread) -> int:
     return sum(e.kind is Kind.COMPACTED for e in thread.events())
 
 
-def test_a_giant_step_leaves_what_was_condensed_before_it_in_sight(thread: Thread) -> None:
+def test_giant_step_keeps_earlier_condensed_blocks(thread: Thread) -> None:
     """Parallel reads of more than the whole budget: they are cut, and earlier steps are still told as they were."""
     n, condensed_now = 0, False
     while not condensed_now:
@@ -64,7 +64,7 @@ def test_a_giant_step_leaves_what_was_condensed_before_it_in_sight(thread: Threa
     assert [i.mark for i in made.receipt.items][: len(kept)] == kept
 
 
-def test_the_newest_step_is_shown_however_large_it_is(thread: Thread) -> None:
+def test_newest_step_is_always_shown(thread: Thread) -> None:
     """A step of several times the budget after others like it: its call and something of its result are in the prompt."""
     for n in range(4):
         step(thread, n, 900, calls=2)
@@ -75,7 +75,7 @@ def test_the_newest_step_is_shown_however_large_it_is(thread: Thread) -> None:
     assert made.messages[-1]["role"] in ("tool", "user")
 
 
-def test_a_turn_that_does_not_fit_widens_nothing(thread: Thread) -> None:
+def test_compactions_in_one_long_turn_come_in_batches(thread: Thread) -> None:
     """Inside one long turn compactions come in batches: each leaves room for several steps more."""
     for n in range(40):
         step(thread, n, 30)
@@ -83,7 +83,7 @@ def test_a_turn_that_does_not_fit_widens_nothing(thread: Thread) -> None:
     assert 1 <= condensed(thread) <= 13
 
 
-def test_turns_that_fit_stay_in_full(tmp_path: Path) -> None:
+def test_warm_turns_stay_verbatim_if_they_fit(tmp_path: Path) -> None:
     """The last turns are shown to the letter after a compaction where they are small enough."""
     with backscroll.open(tmp_path / "store.db", background=False, warm_turns=3) as engine:
         made = _talk(engine)
@@ -101,7 +101,7 @@ def _talk(engine: Engine) -> Thread:
     return made
 
 
-def test_operations_are_listed_once_they_are_out_of_sight(tmp_path: Path) -> None:
+def test_operations_are_listed_after_their_calls_are_condensed(tmp_path: Path) -> None:
     """While the history shows the calls there is no list; where it was condensed, one stands that names no call in view, told once."""
     with backscroll.open(tmp_path / "store.db", background=False) as engine:
         made = engine.create("steps")

@@ -45,7 +45,7 @@ def shown(thread: Thread) -> list[str]:
     return [m.text or m.role for m in thread.messages()]
 
 
-def test_the_same_call_with_the_same_answer_is_another_step(thread: Thread) -> None:
+def test_repeated_call_with_a_new_id_is_a_new_step(thread: Thread) -> None:
     """A program sends only its newest turn, in which everything but the ids was there before: it is added, and nothing moves."""
     put(thread, said("user", "go"), *step(1), said("assistant", "done"), said("user", "go"), step(2)[0])
     before = shown(thread)
@@ -57,14 +57,14 @@ def test_the_same_call_with_the_same_answer_is_another_step(thread: Thread) -> N
     assert shown(thread) == [*before, "tool"]
 
 
-def test_a_whole_list_and_a_cut_one_are_known(thread: Thread) -> None:
+def test_known_part_of_whole_and_truncated_lists(thread: Thread) -> None:
     everything = [said("user", "go"), *step(1), *step(2), said("assistant", "done")]
     put(thread, *everything)
     assert known_part(thread, everything) == 6
     assert known_part(thread, [*everything[3:], said("user", "more")]) == 3
 
 
-def test_without_certainty_it_is_left_open(thread: Thread) -> None:
+def test_known_part_is_none_if_uncertain(thread: Thread) -> None:
     """No ids, other words, other ids, an older place, system texts in between: `sync` decides."""
     put(thread, said("user", "go"), *step(1), said("assistant", "done"))
     assert known_part(thread, [said("assistant", "done"), said("user", "more")]) is None

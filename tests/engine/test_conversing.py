@@ -63,7 +63,7 @@ def test_lone_surrogates_are_kept(thread: Thread) -> None:
     assert conversing.newest_items(thread) == [item]
 
 
-def test_a_programs_list_has_neither_our_system_prompt_nor_what_is_hidden(thread: Thread) -> None:
+def test_item_list_leaves_out_our_system_prompt_and_hidden_messages(thread: Thread) -> None:
     instruct(thread, "You are a gardener.")
     thread.append("system", "a note of the program's own")
     thread.append("user", "hello")
@@ -73,7 +73,7 @@ def test_a_programs_list_has_neither_our_system_prompt_nor_what_is_hidden(thread
     assert [i["role"] for i in conversing.newest_items(thread)] == ["developer", "user"]
 
 
-def test_popping_passes_over_what_the_wire_cannot_say(thread: Thread) -> None:
+def test_pop_skips_messages_without_an_item(thread: Thread) -> None:
     thread.append("user", "hello")
     thread.append("assistant", backscroll.Reasoning("only thoughts, without a proof"))
     popped = conversing.pop_item(thread)
@@ -82,7 +82,7 @@ def test_popping_passes_over_what_the_wire_cannot_say(thread: Thread) -> None:
     assert conversing.pop_item(thread) is None
 
 
-def test_giving_back_takes_back_only_what_the_program_did(thread: Thread) -> None:
+def test_give_back_undoes_only_changes_of_the_program(thread: Thread) -> None:
     """A person's own edits are theirs: a program's undo does not touch them."""
     assert not conversing.give_back(thread)
     message = thread.append("user", "hello")

@@ -52,7 +52,7 @@ def call(engine: backscroll.Engine, **more: Any) -> Any:
     return record_call(engine, **{**given_call, **more})
 
 
-def test_a_call_is_written_down_with_its_price(engine: backscroll.Engine) -> None:
+def test_call_is_recorded_with_its_price(engine: backscroll.Engine) -> None:
     thread = engine.create("Talk")
     charge = record_call(
         engine,
@@ -71,13 +71,13 @@ def test_a_call_is_written_down_with_its_price(engine: backscroll.Engine) -> Non
     assert calls(engine) == [charge]
 
 
-def test_vendors_that_count_differently_cost_the_same_tokens(engine: backscroll.Engine) -> None:
+def test_usage_of_different_vendors_is_normalised(engine: backscroll.Engine) -> None:
     """Anthropic's input excludes what was cached, OpenAI's includes it."""
     one, other = call(engine, usage=ANTHROPIC), call(engine, usage=OPENAI)
     assert (one.input, one.cached) == (other.input, other.cached)
 
 
-def test_an_unknown_price_is_none_and_is_counted_apart(engine: backscroll.Engine) -> None:
+def test_unknown_price_is_counted_apart(engine: backscroll.Engine) -> None:
     assert call(engine, model="nobody-knows-me").nano is None
     call(engine)
     (total,) = spending(engine)
@@ -85,7 +85,7 @@ def test_an_unknown_price_is_none_and_is_counted_apart(engine: backscroll.Engine
     assert total.nano == call(engine).nano
 
 
-def test_a_call_is_on_the_ledger_before_it_is_answered(engine: backscroll.Engine) -> None:
+def test_open_call_is_on_the_ledger(engine: backscroll.Engine) -> None:
     """For its prompt, and for the most that it can cost; the limits count it; what came of it takes its place."""
     thread = engine.create("Talk")
     out = record_asked(engine, model="gpt-5", counted=1000, reserve=200, thread=thread, task="t1", turn=2)
@@ -100,7 +100,7 @@ def test_a_call_is_on_the_ledger_before_it_is_answered(engine: backscroll.Engine
     assert (total.calls, total.unanswered, total.estimated, total.nano) == (1, 0, 0, settled.nano)
 
 
-def test_what_goes_with_an_answer_goes_with_its_settling(engine: backscroll.Engine) -> None:
+def test_failed_settling_leaves_the_open_call(engine: backscroll.Engine) -> None:
     """Where the answer cannot be written down, the call still stands there as one without an answer."""
     out = record_asked(engine, model="gpt-5", counted=10)
 
@@ -112,14 +112,14 @@ def test_what_goes_with_an_answer_goes_with_its_settling(engine: backscroll.Engi
     assert calls(engine) == [out]
 
 
-def test_a_call_without_a_price_can_go_out(engine: backscroll.Engine) -> None:
+def test_open_call_without_a_price(engine: backscroll.Engine) -> None:
     out = record_asked(engine, model="nobody-knows-me", counted=10, reserve=10)
     assert out.nano is None
     (total,) = spending(engine)
     assert (total.unanswered, total.unpriced, total.unanswered_nano) == (1, 1, 0)
 
 
-def test_failed_calls_and_retries_are_on_the_ledger(engine: backscroll.Engine) -> None:
+def test_failed_calls_and_retries_are_recorded(engine: backscroll.Engine) -> None:
     """One that failed before anything was said costs nothing; one that succeeded unreported has no price."""
     assert call(engine, usage=None, purpose="failed").nano == 0
     assert call(engine, usage=None, purpose="answer").nano is None
@@ -133,14 +133,14 @@ def test_failed_calls_and_retries_are_on_the_ledger(engine: backscroll.Engine) -
     }
 
 
-def test_what_the_seller_says_it_charged_is_believed(engine: backscroll.Engine) -> None:
+def test_reported_cost_takes_precedence(engine: backscroll.Engine) -> None:
     charge = call(
         engine, model="some/model", usage={"prompt_tokens": 9, "completion_tokens": 1, "cost": 0.0125}
     )
     assert charge.nano == 12_500_000
 
 
-def test_the_price_stays_what_it_was(tmp_path: Path) -> None:
+def test_recorded_price_does_not_change(tmp_path: Path) -> None:
     """A new table changes later calls, not the ledger."""
     table = tmp_path / "prices.toml"
     table.write_text('[[model]]\nmatch = "mine"\ninput = 1\noutput = 1\n', encoding="utf-8")
@@ -151,7 +151,7 @@ def test_the_price_stays_what_it_was(tmp_path: Path) -> None:
         assert sorted(c.nano or 0 for c in calls(engine)) == [1_000_000, 20_000_000]
 
 
-def test_a_broken_table_loses_no_call(tmp_path: Path) -> None:
+def test_call_is_recorded_despite_a_broken_price_table(tmp_path: Path) -> None:
     """The call is there without a price; what asks for prices tells about the table."""
     table = tmp_path / "prices.toml"
     table.write_text("[[model]\n", encoding="utf-8")
@@ -163,7 +163,7 @@ def test_a_broken_table_loses_no_call(tmp_path: Path) -> None:
             window_of(engine, "gpt-5")
 
 
-def test_an_estimate_learns_from_a_call(engine: backscroll.Engine) -> None:
+def test_recorded_call_corrects_later_estimates(engine: backscroll.Engine) -> None:
     call(engine, model="claude-opus-5", usage={"input_tokens": 13_000, "output_tokens": 1}, counted=10_000)
     assert correction(engine, "claude-opus-5") == 1.3
     assert corrections_of(engine, ["gpt-5", "claude-opus-5", "claude-sonnet-5", ""]).keys() == {
@@ -185,16 +185,14 @@ def test_an_estimate_learns_from_a_call(engine: backscroll.Engine) -> None:
     ],
     ids=str,
 )
-def test_a_call_that_makes_no_sense_is_refused_and_nothing_is_written(
-    engine: backscroll.Engine, wrong: dict[str, Any]
-) -> None:
+def test_invalid_call_is_refused(engine: backscroll.Engine, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as error:
         call(engine, **wrong)
     assert error.value.hint
     assert calls(engine) == []
 
 
-def test_a_call_is_kept_where_its_thread_is_gone(engine: backscroll.Engine) -> None:
+def test_call_of_a_missing_thread_is_kept(engine: backscroll.Engine) -> None:
     assert call(engine, thread="ab" * 16).thread == "ab" * 16
     with pytest.raises(NotFound):
         call(engine, thread="abcd")
@@ -203,7 +201,7 @@ def test_a_call_is_kept_where_its_thread_is_gone(engine: backscroll.Engine) -> N
 # -- sums --------------------------------------------------------------------------------------------------------
 
 
-def test_sums_by_everything(engine: backscroll.Engine) -> None:
+def test_spending_groups_by_any_field(engine: backscroll.Engine) -> None:
     thread = engine.create("Talk")
     call(engine, thread=thread, turn=1, task="a", provider="openai", at="2026-11-01T10:00:00+00:00")
     call(engine, thread=thread, turn=2, task="a", model="gpt-5-mini", at="2026-11-02T10:00:00+00:00")
@@ -225,7 +223,7 @@ def test_sums_by_everything(engine: backscroll.Engine) -> None:
     }
 
 
-def test_sums_over_a_span_and_a_thread(engine: backscroll.Engine) -> None:
+def test_spending_filters_by_time_and_thread(engine: backscroll.Engine) -> None:
     thread = engine.create("Talk")
     for hour in range(4):
         call(engine, thread=thread if hour % 2 else None, at=f"2026-11-01T0{hour}:00:00+00:00")
@@ -236,14 +234,14 @@ def test_sums_over_a_span_and_a_thread(engine: backscroll.Engine) -> None:
     assert len(calls(engine, limit=1)) == 1
 
 
-def test_an_empty_ledger(engine: backscroll.Engine) -> None:
+def test_empty_ledger_has_no_spending(engine: backscroll.Engine) -> None:
     assert spending(engine, "model") == []
     assert calls(engine) == []
     assert check_limits(engine).state == "ok"
 
 
 @pytest.mark.parametrize("wrong", ["colour", ["model", "colour"]])
-def test_sums_by_what_is_not_there_are_refused(engine: backscroll.Engine, wrong: Any) -> None:
+def test_spending_by_an_unknown_field_is_refused(engine: backscroll.Engine, wrong: Any) -> None:
     with pytest.raises(InvalidInput, match="not summed by 'colour'"):
         spending(engine, wrong)
     with pytest.raises(InvalidInput):
@@ -278,7 +276,7 @@ def test_every_way_of_summing_sums_to_the_same(tmp_path_factory: Any, drawn: lis
 # -- limits ------------------------------------------------------------------------------------------------------
 
 
-def test_limits_warn_and_stop(tmp_path: Path) -> None:
+def test_spending_limits_warn_and_stop(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "store.db", thread_limit=1.0, day_limit=10.0) as engine:
         thread, other = engine.create("Talk"), engine.create("Other")
         assert check_limits(engine, thread).state == "ok"
@@ -291,7 +289,7 @@ def test_limits_warn_and_stop(tmp_path: Path) -> None:
             check_limits(engine, thread, expected=0.2).enforce()
 
 
-def test_the_day_is_the_local_one_and_yesterday_does_not_count(tmp_path: Path) -> None:
+def test_day_limit_uses_the_local_day(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "store.db", day_limit=1.0) as engine:
         now = datetime.fromisoformat(engine.means.now())
         call(engine, usage={"input": 10_000_000, "output": 0}, at=now - timedelta(days=1, hours=1))
@@ -300,19 +298,19 @@ def test_the_day_is_the_local_one_and_yesterday_does_not_count(tmp_path: Path) -
         assert check_limits(engine).state == "stop"
 
 
-def test_calls_without_a_price_are_named_beside_a_limit(tmp_path: Path) -> None:
+def test_limit_reports_unpriced_calls(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "store.db", day_limit=1.0) as engine:
         call(engine, model="nobody-knows-me")
         verdict = check_limits(engine, expected=None)
         assert (verdict.state, verdict.limits[0].unpriced) == ("ok", 1)
 
 
-def test_what_a_call_would_cost(engine: backscroll.Engine) -> None:
+def test_expected_cost_of_a_call(engine: backscroll.Engine) -> None:
     assert expected_cost(engine, "gpt-5", input=1_000_000, cached=400_000, output=1000) == pytest.approx(0.81)
     assert expected_cost(engine, "nobody-knows-me", input=10) is None
 
 
-def test_prices_and_windows_by_the_settings(tmp_path: Path) -> None:
+def test_prices_and_windows_follow_the_configured_model(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "store.db", model="claude-opus-4-5") as engine:
         assert price_of(engine).read == 0.1
         assert window_of(engine).tokens == 200_000

@@ -60,7 +60,7 @@ def talk(engine: backscroll.Engine, n: int = 6) -> backscroll.Thread:
     return thread
 
 
-def test_counts_are_those_of_the_messages(engine: backscroll.Engine) -> None:
+def test_counts_match_the_messages(engine: backscroll.Engine) -> None:
     thread = talk(engine)
     thread.append("assistant", [Text("let me look"), ToolCall("c1", "read", {"path": "a.py"})])
     thread.append("tool", ToolResult("c1", (Text("x = 1"),)))
@@ -72,7 +72,7 @@ def test_counts_are_those_of_the_messages(engine: backscroll.Engine) -> None:
     }
 
 
-def test_nothing_is_counted_twice(engine: backscroll.Engine) -> None:
+def test_counts_are_cached(engine: backscroll.Engine) -> None:
     thread, counter = talk(engine), Watched()
     first = counts_for(engine, messages(thread), counter)
     asked = counter.asked
@@ -80,7 +80,7 @@ def test_nothing_is_counted_twice(engine: backscroll.Engine) -> None:
     assert counter.asked == asked > 0
 
 
-def test_counts_are_stored_and_found_by_the_next_process(tmp_path: Path) -> None:
+def test_counts_are_stored_for_the_next_process(tmp_path: Path) -> None:
     """Closing the store writes what is still in memory."""
     with backscroll.open(tmp_path / "store.db") as engine:
         thread = talk(engine)
@@ -92,7 +92,7 @@ def test_counts_are_stored_and_found_by_the_next_process(tmp_path: Path) -> None
         assert counter.asked == 0
 
 
-def test_an_edited_message_is_counted_anew_and_an_undone_edit_is_not(engine: backscroll.Engine) -> None:
+def test_only_an_edited_message_is_counted_again(engine: backscroll.Engine) -> None:
     thread, counter = talk(engine, 1), Watched()
     before = counts_for(engine, messages(thread), counter)
     thread.edit(messages(thread)[0].id, "many more words than there were before")
@@ -104,7 +104,7 @@ def test_an_edited_message_is_counted_anew_and_an_undone_edit_is_not(engine: bac
     assert counter.asked == asked
 
 
-def test_wires_and_tokenizers_are_kept_apart(engine: backscroll.Engine) -> None:
+def test_counts_are_kept_per_wire_and_tokenizer(engine: backscroll.Engine) -> None:
     thread = talk(engine, 2)
     found = {
         (name, wire): sum(counts_for(engine, messages(thread), tokenizer_for(name), wire).values())
@@ -119,7 +119,7 @@ def test_wires_and_tokenizers_are_kept_apart(engine: backscroll.Engine) -> None:
     assert len(set(found.values())) > 3
 
 
-def test_writes_are_gathered(engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_count_writes_are_batched(engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that asks for a prompt after every message does not pay a write each time."""
     monkeypatch.setattr(counting, "_TOGETHER", 5)
     thread = engine.create("Talk")
@@ -135,7 +135,7 @@ def test_writes_are_gathered(engine: backscroll.Engine, monkeypatch: pytest.Monk
     assert flush_counts(engine) == 0
 
 
-def test_what_was_forgotten_meanwhile_gets_no_count(engine: backscroll.Engine) -> None:
+def test_forgotten_message_gets_no_count(engine: backscroll.Engine) -> None:
     """Not even the length of erased words is written down afterwards."""
     thread = talk(engine, 3)
     gone, *_ = messages(thread)
@@ -145,14 +145,14 @@ def test_what_was_forgotten_meanwhile_gets_no_count(engine: backscroll.Engine) -
     assert engine.tokens([gone.revision], KEY) == {}
 
 
-def test_a_forgotten_thread_gets_no_counts(engine: backscroll.Engine) -> None:
+def test_forgotten_thread_gets_no_counts(engine: backscroll.Engine) -> None:
     thread = talk(engine, 3)
     counts_for(engine, messages(thread), tokenizer_for())
     thread.forget_thread()
     assert flush_counts(engine) == 0
 
 
-def test_a_store_that_cannot_write_does_not_spoil_a_count(
+def test_counting_works_if_the_store_cannot_be_written(
     engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thread = talk(engine, 3)
@@ -165,7 +165,7 @@ def test_a_store_that_cannot_write_does_not_spoil_a_count(
     assert len(counts_for(engine, messages(thread), tokenizer_for())) == 3
 
 
-def test_memory_is_bounded(engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_count_cache_is_bounded(engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "_KEPT", 4)
     thread = talk(engine, 9)
     whole = {
@@ -175,7 +175,7 @@ def test_memory_is_bounded(engine: backscroll.Engine, monkeypatch: pytest.Monkey
     assert counts_for(engine, messages(thread), tokenizer_for()) == whole
 
 
-def test_a_stored_picture_is_counted_by_its_size(engine: backscroll.Engine) -> None:
+def test_stored_image_is_counted_by_its_size(engine: backscroll.Engine) -> None:
     thread = engine.create("Pictures")
     thread.append("user", [Media("image/png", data=png(200, 200))])
     thread.append("user", [Media("image/png", url="https://example.org/a.png")])
@@ -183,7 +183,7 @@ def test_a_stored_picture_is_counted_by_its_size(engine: backscroll.Engine) -> N
     assert small < 100 < unknown
 
 
-def test_an_unknown_wire_is_refused(engine: backscroll.Engine) -> None:
+def test_unknown_wire_is_refused(engine: backscroll.Engine) -> None:
     with pytest.raises(InvalidInput, match="unknown wire"):
         counts_for(engine, [], tokenizer_for(), "telegraph")
 
@@ -202,7 +202,7 @@ def observe(engine: backscroll.Engine, model: str, *, counted: int, reported: in
     engine.store.write(work)
 
 
-def test_an_estimate_learns_from_reports_and_remembers(tmp_path: Path) -> None:
+def test_estimates_are_corrected_by_reported_usage(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "store.db") as engine:
         assert correction(engine, "claude-opus-5") == 1.0
         observe(engine, "anthropic/claude-opus-5", counted=10_000, reported=12_000)
@@ -219,6 +219,6 @@ def test_exact_counts_are_not_corrected(engine: backscroll.Engine) -> None:
     assert correction(engine, "") == 1.0
 
 
-def test_a_report_of_less_than_nothing_is_refused(engine: backscroll.Engine) -> None:
+def test_negative_reported_usage_is_refused(engine: backscroll.Engine) -> None:
     with pytest.raises(InvalidInput):
         observe(engine, "claude-opus-5", counted=10, reported=-1)

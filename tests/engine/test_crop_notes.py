@@ -59,7 +59,7 @@ def condensed(folder: Path) -> tuple[Any, backscroll.Thread, Prompt]:
     raise AssertionError("no compaction took the name over")
 
 
-def test_the_next_prompt_keeps_it(tmp_path: Path) -> None:
+def test_next_prompt_keeps_a_note_from_a_crop(tmp_path: Path) -> None:
     store, thread, first = condensed(tmp_path)
     with store:
         thread.append("assistant", "Go on?")
@@ -70,7 +70,7 @@ def test_the_next_prompt_keeps_it(tmp_path: Path) -> None:
         assert noted(second)
 
 
-def test_it_goes_with_the_words_it_came_from(tmp_path: Path) -> None:
+def test_note_from_a_crop_is_removed_with_its_source(tmp_path: Path) -> None:
     """The summary of the crop is withheld once a cropped message is changed, and so is what was taken from it."""
     store, thread, _ = condensed(tmp_path)
     with store:

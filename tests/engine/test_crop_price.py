@@ -34,7 +34,7 @@ def talk(engine: Engine, turns: int, words: int = 200) -> backscroll.Thread:
     return made
 
 
-def test_what_stands_behind_a_crop_is_written_again(engine: Engine) -> None:
+def test_crop_costs_rewriting_everything_after_it(engine: Engine) -> None:
     """From the top everything behind is paid for once more; the nearer to the end, the sooner it pays."""
     thread = talk(engine, 20)
     top = thread.crop("top", 4, dry_run=True)
@@ -49,7 +49,7 @@ def test_what_stands_behind_a_crop_is_written_again(engine: Engine) -> None:
     assert top.pays_back_after == max(1, round(top.cost_now / top.saves_per_call))
 
 
-def test_the_rehearsal_and_the_crop_say_the_same(engine: Engine) -> None:
+def test_dry_run_of_a_crop_reports_the_same_costs(engine: Engine) -> None:
     thread = talk(engine, 6)
     rehearsed = thread.crop("top", 4, dry_run=True)
     done = thread.crop("top", 4)
@@ -62,7 +62,7 @@ def test_the_rehearsal_and_the_crop_say_the_same(engine: Engine) -> None:
     assert again.cost_now < done.cost_now
 
 
-def test_no_more_is_counted_than_a_prompt_holds(tmp_path: Path) -> None:
+def test_crop_cost_is_bounded_by_the_budget(tmp_path: Path) -> None:
     """A budget bounds what one call can cost."""
     with backscroll.open(tmp_path / "small.db", background=False, budget=4_000) as engine:
         told = talk(engine, 60).crop("top", 4, dry_run=True)

@@ -45,7 +45,7 @@ def shown(thread: Thread) -> str:
     return json.dumps(made.messages, ensure_ascii=False)
 
 
-def test_a_crop_from_the_top_takes_effect_at_once(thread: Thread) -> None:
+def test_crop_from_the_top_takes_effect_at_once(thread: Thread) -> None:
     done = thread.crop("top", 8)
     said = shown(thread)
     assert done.messages == 8
@@ -57,7 +57,7 @@ def test_a_crop_from_the_top_takes_effect_at_once(thread: Thread) -> None:
     assert "You help." in said
 
 
-def test_the_history_itself_is_untouched(thread: Thread) -> None:
+def test_crop_leaves_the_history_unchanged(thread: Thread) -> None:
     before = [(m.id, m.text) for m in thread]
     thread.crop("top", 8)
     assert [(m.id, m.text) for m in thread] == before
@@ -82,7 +82,7 @@ def test_undo_and_redo_follow_a_crop(thread: Thread) -> None:
     assert shown(thread) == cropped
 
 
-def test_a_bottom_crop_stops_at_the_latest_user_message(thread: Thread) -> None:
+def test_crop_from_the_bottom_stops_at_the_latest_user_message(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="3 may go"):
         thread.crop("bottom", 4)
     thread.crop("bottom", 3)
@@ -91,7 +91,7 @@ def test_a_bottom_crop_stops_at_the_latest_user_message(thread: Thread) -> None:
     assert whole(4) not in said
 
 
-def test_pinned_messages_stay_where_they_are(thread: Thread) -> None:
+def test_crop_skips_pinned_messages(thread: Thread) -> None:
     pinned = thread.message(4)
     thread.pin(pinned.id)
     done = thread.crop("top", 7)
@@ -100,7 +100,7 @@ def test_pinned_messages_stay_where_they_are(thread: Thread) -> None:
     assert done.messages == 7
 
 
-def test_by_range(thread: Thread) -> None:
+def test_crop_by_range(thread: Thread) -> None:
     first, last = thread.message(5), thread.message(8)
     thread.crop(first=first.id, last=last.id)
     said = shown(thread)
@@ -109,12 +109,12 @@ def test_by_range(thread: Thread) -> None:
     assert whole(3) in said
 
 
-def test_expanding_the_handle_gives_what_was_cropped(thread: Thread) -> None:
+def test_expand_returns_the_cropped_messages(thread: Thread) -> None:
     done = thread.crop("top", 4)
     assert [m.text for m in thread.expand(done.handle)] == [m.text for m in thread.messages(1, 5)]
 
 
-def test_two_crops_may_stand_side_by_side(thread: Thread) -> None:
+def test_two_adjacent_crops(thread: Thread) -> None:
     one = thread.crop("top", 4, "First part.")
     two = thread.crop("top", 4, "Second part.")
     said = shown(thread)
@@ -126,7 +126,7 @@ def test_two_crops_may_stand_side_by_side(thread: Thread) -> None:
     assert whole(2) in shown(thread)
 
 
-def test_a_summary_speaks_of_nothing_that_was_deleted(thread: Thread) -> None:
+def test_crop_summary_is_withheld_after_a_deletion(thread: Thread) -> None:
     """Own words about messages are withheld once one of them is deleted; rules speak of what is left."""
     thread.crop("top", 8, "They talked about the secretplan.")
     assert "secretplan" in shown(thread)
@@ -137,20 +137,20 @@ def test_a_summary_speaks_of_nothing_that_was_deleted(thread: Thread) -> None:
     assert "question1" not in said
 
 
-def test_a_message_that_is_put_in_later_is_not_cropped(thread: Thread) -> None:
+def test_message_inserted_later_is_not_cropped(thread: Thread) -> None:
     thread.crop("top", 8)
     thread.insert("user", "a latecomer", after=thread.message(3).id)
     assert "a latecomer" in shown(thread)
 
 
-def test_a_rehearsal_writes_nothing(thread: Thread) -> None:
+def test_dry_run_of_a_crop_writes_nothing(thread: Thread) -> None:
     head = thread.head
     told = thread.crop("top", 4, dry_run=True)
     assert (told.event, thread.head) == (None, head)
     assert told.tokens > told.summary_tokens > 0
 
 
-def test_relevance_decides_whether_to_ask(engine: Engine) -> None:
+def test_crop_of_relevant_messages_asks_first(engine: Engine) -> None:
     made = engine.create("relevance")
     for text in ("the parser in parser.py fails on empty input", "the weather was nice in June"):
         made.append("user", text)
@@ -164,27 +164,27 @@ def test_relevance_decides_whether_to_ask(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("amount", [0, -1, 10**9, 1.5, "3", True])
-def test_bad_amounts_are_refused_and_change_nothing(thread: Thread, amount: object) -> None:
+def test_invalid_crop_amount_is_refused(thread: Thread, amount: object) -> None:
     head = thread.head
     with pytest.raises(InvalidInput):
         thread.crop("top", amount)  # type: ignore[arg-type]
     assert thread.head == head
 
 
-def test_an_amount_that_parts_a_call_from_its_result_names_the_nearest(thread: Thread) -> None:
+def test_crop_that_splits_a_call_suggests_nearest_amounts(thread: Thread) -> None:
     with pytest.raises(InvalidInput) as caught:
         thread.crop("top", 2)
     assert "1 or 3" in caught.value.hint
 
 
-def test_a_summary_longer_than_what_it_replaces_is_refused(thread: Thread) -> None:
+def test_crop_summary_longer_than_its_messages_is_refused(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="not shorter"):
         thread.crop("top", 1, "word " * 500)
     with pytest.raises(InvalidInput, match="empty"):
         thread.crop("top", 1, "   ")
 
 
-def test_either_an_amount_or_a_range(thread: Thread) -> None:
+def test_crop_takes_either_an_amount_or_a_range(thread: Thread) -> None:
     with pytest.raises(InvalidInput):
         thread.crop()
     with pytest.raises(InvalidInput):
@@ -193,14 +193,14 @@ def test_either_an_amount_or_a_range(thread: Thread) -> None:
         thread.crop(first=thread.message(1).id)
 
 
-def test_an_unknown_handle_is_not_found(thread: Thread) -> None:
+def test_unknown_crop_handle_is_not_found(thread: Thread) -> None:
     with pytest.raises(NotFound, match=r"crop .* not found"):
         thread.uncrop("[bs:999]")
     with pytest.raises(NotFound):
         thread.expand("[bs:999]")
 
 
-def test_a_fork_keeps_the_crop_and_may_lift_it_alone(thread: Thread) -> None:
+def test_fork_keeps_a_crop_and_can_uncrop_alone(thread: Thread) -> None:
     done = thread.crop("top", 8)
     fork = thread.fork()
     assert whole(1) not in shown(fork)
@@ -209,7 +209,7 @@ def test_a_fork_keeps_the_crop_and_may_lift_it_alone(thread: Thread) -> None:
     assert whole(1) not in shown(thread)
 
 
-def test_a_chinese_thread_is_spoken_to_in_chinese(engine: Engine) -> None:
+def test_chinese_thread_gets_chinese_prompt_texts(engine: Engine) -> None:
     """What we put into a prompt follows the language that the thread says it has."""
     made = engine.create("港口", language="zh")
     for n in range(40):

@@ -148,7 +148,7 @@ def written(store: Engine) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("owner", "name"), list(calls()), ids=lambda value: getattr(value, "__name__", value)
 )
-def test_odd_arguments_are_refused_clearly(
+def test_invalid_arguments_of_public_methods_raise_clear_errors(
     owner: type, name: str, store: Engine, thread: Thread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever stands in one place of a call: it works, or an error of ours says why not, and then nothing was written."""
@@ -184,7 +184,7 @@ def test_odd_arguments_are_refused_clearly(
 
 
 @pytest.mark.parametrize("value", [5, None, 1.5, b"x", ["x"], object()])
-def test_what_is_no_id_is_named_with_what_would_be(store: Engine, thread: Thread, value: Any) -> None:
+def test_invalid_id_error_names_argument_and_type(store: Engine, thread: Thread, value: Any) -> None:
     """The error names the call, the argument and its type, and the hint says what it takes."""
     with pytest.raises(InvalidInput, match=r"Engine\.thread: name cannot be") as caught:
         store.thread(value)
@@ -196,7 +196,7 @@ def test_what_is_no_id_is_named_with_what_would_be(store: Engine, thread: Thread
 @pytest.mark.parametrize(
     "tools", [[{}], [{"type": "function"}], [{"name": ""}], [{"name": 5}], [{"name": "x", "y": {1}}], "x", {}]
 )
-def test_tools_that_name_nothing_are_refused(thread: Thread, tools: Any) -> None:
+def test_tools_without_a_name_are_refused(thread: Thread, tools: Any) -> None:
     for wire in ("openai-chat", "openai-responses", "anthropic"):
         with pytest.raises(InvalidInput, match="tool") as caught:
             thread.prompt(8000, tools=tools, wire=wire, dry_run=True)
@@ -204,7 +204,7 @@ def test_tools_that_name_nothing_are_refused(thread: Thread, tools: Any) -> None
 
 
 @pytest.mark.filterwarnings("ignore:backscroll.llm.scripted is deprecated")
-def test_every_name_in_a_signature_is_known() -> None:
+def test_every_type_in_a_public_signature_is_known() -> None:
     """A class by its own name, or a name that stands for several types: none is taken for a class that does not exist."""
     named: set[str] = set()
     for owner, name in calls():

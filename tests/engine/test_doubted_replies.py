@@ -57,7 +57,7 @@ def talk(tmp_path: Path) -> Any:
         yield made
 
 
-def test_the_user_speaks_while_the_model_thinks(talk: Talk) -> None:
+def test_user_message_during_a_request_drops_its_thinking(talk: Talk) -> None:
     talk.thread.append("user", "Show me.")
     said, _ = talk.ask()
     talk.thread.append("user", "Quickly!")
@@ -66,7 +66,7 @@ def test_the_user_speaks_while_the_model_thinks(talk: Talk) -> None:
     assert "signature" in talk.turn()
 
 
-def test_a_message_is_put_before_the_reply(talk: Talk) -> None:
+def test_message_inserted_before_a_reply_drops_its_thinking(talk: Talk) -> None:
     talk.thread.append("user", "Show me.")
     asked = [m.id for m in talk.thread][-1]
     said, _ = talk.ask()
@@ -77,7 +77,7 @@ def test_a_message_is_put_before_the_reply(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_two_requests_wait_at_once(talk: Talk, first: int) -> None:
+def test_thinking_of_overlapping_requests_is_dropped(talk: Talk, first: int) -> None:
     """Whichever reply comes first, neither of them is known to be the one to the last request."""
     replies: list[Any] = []
     for words in ("Show me.", "Quickly!"):
@@ -90,7 +90,7 @@ def test_two_requests_wait_at_once(talk: Talk, first: int) -> None:
     assert "signature" in talk.turn()
 
 
-def test_a_request_that_failed_is_sent_again(talk: Talk) -> None:
+def test_thinking_after_a_retried_request_is_kept(talk: Talk) -> None:
     """The same request twice: its reply is known."""
     talk.thread.append("user", "Show me.")
     talk.ask()
@@ -99,7 +99,7 @@ def test_a_request_that_failed_is_sent_again(talk: Talk) -> None:
     assert said.seal in talk.turn()
 
 
-def test_a_prompt_without_a_model_hides_no_change(talk: Talk) -> None:
+def test_prompt_without_a_model_does_not_hide_a_change(talk: Talk) -> None:
     """Somebody looks at the prompt between a change and the next request."""
     first = next(m.id for m in talk.thread)
     talk.thread.insert("user", "Mind the map.", after=first)

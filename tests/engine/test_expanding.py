@@ -41,7 +41,7 @@ def thread(engine: Engine) -> Thread:
     return made
 
 
-def test_one_message_in_full(thread: Thread) -> None:
+def test_expand_returns_a_message_in_full(thread: Thread) -> None:
     """However long it is, nothing is cut; brackets and the prefix may be left out."""
     wanted = thread.message(2)
     handle = handle_of(wanted.id)
@@ -50,14 +50,14 @@ def test_one_message_in_full(thread: Thread) -> None:
     assert wanted.parts[0] == ToolResult("c1", (Text("content1\n" * 200),))
 
 
-def test_a_range_in_order(thread: Thread) -> None:
+def test_expand_returns_a_range_in_order(thread: Thread) -> None:
     """From the first to the last, both included, whichever is named first."""
     first, last = thread.message(1).id, thread.message(5).id
     assert thread.expand(handle_of(first, last)) == list(thread.messages(1, 6))
     assert thread.expand(handle_of(last, first)) == list(thread.messages(1, 6))
 
 
-def test_a_long_range_comes_whole(engine: Engine) -> None:
+def test_expand_returns_a_long_range_completely(engine: Engine) -> None:
     """Ranges longer than a page of the store lose nothing at the seams."""
     long = engine.create("long")
     for n in range(600):
@@ -67,7 +67,7 @@ def test_a_long_range_comes_whole(engine: Engine) -> None:
     assert long.expand(handle_of(every[255].id, every[256].id)) == every[255:257]
 
 
-def test_it_is_what_stands_there_now(thread: Thread) -> None:
+def test_expand_returns_the_live_revision(thread: Thread) -> None:
     """An edit shows; a handle that names an older revision leads to the message it belongs to."""
     old = thread.message(0)
     thread.edit(old.id, "asked differently")
@@ -75,7 +75,7 @@ def test_it_is_what_stands_there_now(thread: Thread) -> None:
     assert [m.id for m in thread.expand(handle_of(thread.message(0).revision))] == [old.id]
 
 
-def test_a_crop_by_its_handle_and_by_its_event(thread: Thread) -> None:
+def test_expand_a_crop_by_handle_or_event(thread: Thread) -> None:
     """The handle in the prompt and the one on the receipt lead to the same messages."""
     expected = list(thread.messages(0, 4))
     done = thread.crop("top", 4)
@@ -85,7 +85,7 @@ def test_a_crop_by_its_handle_and_by_its_event(thread: Thread) -> None:
     assert all(thread.expand(item.handle) for item in shown if item.handle)
 
 
-def test_a_crop_by_its_event_leaves_out_what_was_not_cropped(thread: Thread) -> None:
+def test_expand_a_crop_by_event_leaves_out_uncropped_messages(thread: Thread) -> None:
     pinned = thread.message(3).id
     thread.pin(pinned)
     done = thread.crop("top", 7)
@@ -93,7 +93,7 @@ def test_a_crop_by_its_event_leaves_out_what_was_not_cropped(thread: Thread) -> 
     assert len(thread.expand(f"[bs:{done.event}]")) == 7
 
 
-def test_a_handle_of_another_thread(engine: Engine, thread: Thread) -> None:
+def test_expand_a_handle_of_another_thread(engine: Engine, thread: Thread) -> None:
     """A handle that names its thread is read anywhere; one of the own thread too."""
     other = engine.create("elsewhere")
     other.append("user", "far away")
@@ -104,13 +104,13 @@ def test_a_handle_of_another_thread(engine: Engine, thread: Thread) -> None:
         thread.expand("[bs:" + "0" * 8 + ".3]")
 
 
-def test_a_fork_reads_what_it_inherited(thread: Thread) -> None:
+def test_expand_in_a_fork_reads_inherited_messages(thread: Thread) -> None:
     fork = thread.fork()
     handle = handle_of(thread.message(0).id)
     assert [m.text for m in fork.expand(handle)] == ["question1"]
 
 
-def test_a_deleted_message_is_not_shown_but_told(thread: Thread) -> None:
+def test_expand_reports_a_deleted_message(thread: Thread) -> None:
     """Alone it is said to be deleted, in a range it is left out."""
     gone = thread.message(1).id
     first, last = thread.message(0).id, thread.message(3).id
@@ -121,14 +121,14 @@ def test_a_deleted_message_is_not_shown_but_told(thread: Thread) -> None:
     assert gone not in [m.id for m in thread.expand(handle_of(first, last))]
 
 
-def test_a_range_of_which_everything_is_deleted(thread: Thread) -> None:
+def test_expand_a_deleted_range_is_not_found(thread: Thread) -> None:
     first, last = thread.message(0).id, thread.message(1).id
     thread.delete(first, last)
     with pytest.raises(NotFound, match="nothing is behind"):
         thread.expand(handle_of(first, last))
 
 
-def test_a_forgotten_message_is_said_to_be_forgotten(thread: Thread) -> None:
+def test_expand_reports_a_forgotten_message(thread: Thread) -> None:
     """Its words are nowhere, and a range goes on without it."""
     gone = thread.message(3)
     first, last = thread.message(0).id, thread.message(5).id
@@ -141,7 +141,7 @@ def test_a_forgotten_message_is_said_to_be_forgotten(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("handle", ["[bs:999]", "[bs:1]", "[bs:2-999]", "[bs:998-999]"])
-def test_a_handle_with_nothing_behind_it(thread: Thread, handle: str) -> None:
+def test_expand_a_handle_without_messages_is_not_found(thread: Thread, handle: str) -> None:
     """An event that is no message, or none at all, is not found; the hint says where to look."""
     with pytest.raises(NotFound) as caught:
         thread.expand(handle)
@@ -151,7 +151,7 @@ def test_a_handle_with_nothing_behind_it(thread: Thread, handle: str) -> None:
 @pytest.mark.parametrize(
     "handle", ["", "bs:", "[bs:0]", "[bs:x]", "[bs:1-]", "[bs:-3]", "1.5", "[bs:3", "７"]
 )
-def test_what_is_no_handle_is_refused(thread: Thread, handle: str) -> None:
+def test_expand_refuses_an_invalid_handle(thread: Thread, handle: str) -> None:
     if handle == "[bs:3":
         assert thread.expand(handle)  # a bracket may be left out on either side
         return
@@ -159,7 +159,7 @@ def test_what_is_no_handle_is_refused(thread: Thread, handle: str) -> None:
         thread.expand(handle)
 
 
-def test_what_is_asked_for_again_is_noted(engine: Engine, thread: Thread) -> None:
+def test_expand_teaches_importance_weights(engine: Engine, thread: Thread) -> None:
     """Its like is worth more from now on; looking without learning leaves no trace."""
     assert weights_of(engine) == {}
     expand(thread, handle_of(thread.message(2).id), learn=False)
@@ -169,7 +169,7 @@ def test_what_is_asked_for_again_is_noted(engine: Engine, thread: Thread) -> Non
     assert all(weight > 1 for weight in weights_of(engine).values())
 
 
-def test_expanding_changes_nothing_else(thread: Thread) -> None:
+def test_expand_adds_no_event(thread: Thread) -> None:
     head = thread.head
     thread.expand(handle_of(thread.message(0).id, thread.message(7).id))
     assert thread.head == head

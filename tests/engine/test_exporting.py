@@ -53,7 +53,7 @@ def thread(store: backscroll.Engine) -> backscroll.Thread:
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_every_format_takes_every_thread(
+def test_every_format_exports_every_kind_of_part(
     store: backscroll.Engine, thread: backscroll.Thread, tmp_path: Path, name: str
 ) -> None:
     """A thread with all kinds of parts goes out in each format as UTF-8, with its words in it, or a problem that names the loss."""
@@ -69,7 +69,7 @@ def test_every_format_takes_every_thread(
 @pytest.mark.parametrize(
     "name", ["openai", "anthropic", "claude-code", "codex", "sillytavern", "cline", "dialogue"]
 )
-def test_what_went_out_can_come_in_again(
+def test_exported_files_can_be_imported(
     store: backscroll.Engine, thread: backscroll.Thread, tmp_path: Path, name: str
 ) -> None:
     """The words, roles and tool calls survive a trip through each format that can be read."""
@@ -96,7 +96,7 @@ def _suffixes() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="needs ../shared/data/transcripts")
-def test_real_transcripts_come_back_line_by_line(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_real_transcripts_round_trip(store: backscroll.Engine, tmp_path: Path) -> None:
     """Claude Code transcripts and aider histories: import into the store, export, the same lines or text."""
     for path in sorted((TRANSCRIPTS / "claude-code").glob("*.jsonl")):
         report = store.import_path(path)[0]
@@ -112,7 +112,7 @@ def test_real_transcripts_come_back_line_by_line(store: backscroll.Engine, tmp_p
         assert "".join(texts).strip() in path.read_text("utf-8") or len(texts) > 1, path.name
 
 
-def test_several_threads_need_a_folder(
+def test_export_of_several_threads_needs_a_folder(
     store: backscroll.Engine, thread: backscroll.Thread, tmp_path: Path
 ) -> None:
     """Two threads do not fit one file of a foreign format; into a folder they go one by one."""
@@ -126,7 +126,7 @@ def test_several_threads_need_a_folder(
     assert thread.id[:8] in " ".join(report.files) or "parser" in " ".join(report.files)
 
 
-def test_a_target_that_cannot_be_written_is_a_clear_error(
+def test_unwritable_target_is_a_store_error(
     store: backscroll.Engine, thread: backscroll.Thread, tmp_path: Path
 ) -> None:
     """A file in the place of a folder gives a StoreError, and nothing half-written is left."""
@@ -136,7 +136,7 @@ def test_a_target_that_cannot_be_written_is_a_clear_error(
     assert (tmp_path / "file").read_text("utf-8") == "x"
 
 
-def test_dialogues_are_saved_again_after_every_call(tmp_path: Path) -> None:
+def test_dialogue_file_follows_every_write(tmp_path: Path) -> None:
     """With a storage folder, the JSON file of a dialogue follows every write; two dialogues do not share a file."""
     folder = tmp_path / "dialogue_history"
     with backscroll.open(tmp_path / "store.db", storage_dir=str(folder)) as engine:
@@ -154,7 +154,7 @@ def test_dialogues_are_saved_again_after_every_call(tmp_path: Path) -> None:
     assert set(mine) >= {"start_time", "messages", "code_changes"}
 
 
-def test_a_dialogue_is_saved_where_no_folder_is_named(
+def test_save_dialogue_uses_the_default_folder(
     thread: backscroll.Thread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Saving by hand goes into `dialogue_history`, into the same file each time."""
@@ -166,7 +166,7 @@ def test_a_dialogue_is_saved_where_no_folder_is_named(
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["begun later", "first message deleted"])
-def test_a_forget_reaches_the_file_of_a_dialogue_however_it_began(tmp_path: Path, gone: bool) -> None:
+def test_forget_updates_the_dialogue_file(tmp_path: Path, gone: bool) -> None:
     """The file is named when the thread begins; another process finds it though the first message came later, or went."""
     folder = tmp_path / "files"
     with backscroll.open(tmp_path / "store.db", storage_dir=str(folder), background=False) as engine:

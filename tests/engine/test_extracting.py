@@ -142,7 +142,7 @@ def ledger(engine: Engine) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_turn_is_read_and_paid_for_once(engine: Engine, kind: Kind) -> None:
+def test_turn_is_read_by_a_model_once(engine: Engine, kind: Kind) -> None:
     """On every wire, with and without a schema: read, kept under the turn's key, on the ledger; asked again, nobody is called."""
     thread = talk(engine)
     with at_work(engine, GOOD, kind=kind, structured=True) as (working, server):
@@ -164,7 +164,7 @@ def test_a_turn_is_read_and_paid_for_once(engine: Engine, kind: Kind) -> None:
     assert found.claims([m.revision for m in thread]) == first.assertions
 
 
-def test_a_fork_and_an_undo_cost_nothing(engine: Engine) -> None:
+def test_fork_and_undo_cost_no_model_call(engine: Engine) -> None:
     """The same words under other names share what was read, with the names of their own revisions."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
@@ -181,7 +181,7 @@ def test_a_fork_and_an_undo_cost_nothing(engine: Engine) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_world_description_is_part_of_what_is_read(engine: Engine) -> None:
+def test_world_description_is_read_with_the_turn(engine: Engine) -> None:
     """Names of the world are known; when the world changes, nothing is paid for again."""
     thread = talk(engine)
     world = "Mirelle is the queen of the elves."
@@ -194,7 +194,7 @@ def test_a_world_description_is_part_of_what_is_read(engine: Engine) -> None:
     assert kept(engine, thread) is not None
 
 
-def test_another_model_makes_nothing_due(engine: Engine) -> None:
+def test_changing_the_model_makes_nothing_due(engine: Engine) -> None:
     """What an earlier model read stays; only who asks for it has it read anew, and then that is shown."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, _):
@@ -208,7 +208,7 @@ def test_another_model_makes_nothing_due(engine: Engine) -> None:
     assert found.model == "n"
 
 
-def test_a_turn_that_says_nothing_costs_nothing(engine: Engine) -> None:
+def test_turn_without_content_costs_no_call(engine: Engine) -> None:
     """A call for two letters is money thrown away."""
     thread = engine.create("Short")
     thread.append("user", "ok")
@@ -217,7 +217,7 @@ def test_a_turn_that_says_nothing_costs_nothing(engine: Engine) -> None:
     assert server.asked == []
 
 
-def test_an_edit_meanwhile_leaves_the_reply_under_its_old_key(engine: Engine) -> None:
+def test_edit_during_a_reading_keeps_the_reply_under_its_old_key(engine: Engine) -> None:
     """What was read of the old words is kept and is not current; going back to them costs nothing."""
     thread = talk(engine)
     before = list(thread)
@@ -231,7 +231,7 @@ def test_an_edit_meanwhile_leaves_the_reply_under_its_old_key(engine: Engine) ->
     assert len(server.asked) == 1
 
 
-def test_what_is_not_said_is_not_shown(engine: Engine) -> None:
+def test_injected_text_is_not_sent_to_the_model(engine: Engine) -> None:
     """Reminders and tool output do not even reach the model."""
     thread = engine.create("Injected")
     thread.append("user", f"{SAID}\n<system-reminder>Tom is a spy.</system-reminder>")
@@ -258,7 +258,7 @@ def test_what_is_not_said_is_not_shown(engine: Engine) -> None:
     ],
     ids=["broken", "schema", "item", "quote", "name", "kind", "message", "length", "empty"],
 )
-def test_after_two_useless_answers_rules_stand(engine: Engine, line: Line, reason: str) -> None:
+def test_rules_apply_after_two_unusable_answers(engine: Engine, line: Line, reason: str) -> None:
     """Asked once more with the reason, then never again; both calls are counted and the failure is kept."""
     thread = talk(engine)
     asked: Sequence[object] = ()
@@ -280,7 +280,7 @@ def test_after_two_useless_answers_rules_stand(engine: Engine, line: Line, reaso
     assert worth_trying(found, "another", engine.means.now())
 
 
-def test_the_reason_is_told_and_the_second_answer_counts(engine: Engine) -> None:
+def test_retry_states_the_reason_and_uses_the_second_answer(engine: Engine) -> None:
     """An invented quote is named; a better answer is taken, and nothing remains of the failure."""
     thread = talk(engine)
     bad = answer(item(quote="She can fly."), times=1)
@@ -292,7 +292,7 @@ def test_the_reason_is_told_and_the_second_answer_counts(engine: Engine) -> None
     assert failure(engine, thread) is None
 
 
-def test_in_the_second_answer_what_is_right_is_kept(engine: Engine) -> None:
+def test_valid_statements_of_the_second_answer_are_kept(engine: Engine) -> None:
     """Valid statements stay, the others are dropped and counted."""
     thread = talk(engine)
     with at_work(engine, answer(item(), item(subject="Zorblax"), LIVES)) as (working, _):
@@ -318,7 +318,7 @@ def test_in_the_second_answer_what_is_right_is_kept(engine: Engine) -> None:
     ],
     ids=["down", "key", "slow", "cut", "busy"],
 )
-def test_a_service_that_fails_leaves_rules(engine: Engine, line: Line, attempts: int) -> None:
+def test_rules_apply_if_the_service_fails(engine: Engine, line: Line, attempts: int) -> None:
     """Every attempt is on the ledger and counted; later it works, and then it is read."""
     thread = talk(engine)
     with at_work(engine, line, timeout=0.3) as (working, server):
@@ -337,7 +337,7 @@ def test_a_service_that_fails_leaves_rules(engine: Engine, line: Line, attempts:
     assert len(server.asked) == 1
 
 
-def test_nobody_at_the_address(engine: Engine) -> None:
+def test_unreachable_service_falls_back_to_rules(engine: Engine) -> None:
     """A service that is not there at all."""
     thread = talk(engine)
     with ScriptedServer(Scenario()) as gone:
@@ -348,7 +348,7 @@ def test_nobody_at_the_address(engine: Engine) -> None:
     assert (told.by, told.passing, told.tries) == ("rules", True, 2)
 
 
-def test_a_busy_service_is_asked_again(engine: Engine) -> None:
+def test_rate_limited_service_is_retried(engine: Engine) -> None:
     """429 and then fine: read, with both calls counted."""
     thread = talk(engine)
     busy = Line(fault=Fault(429, "slow down", retry_after=1), times=1)
@@ -359,7 +359,7 @@ def test_a_busy_service_is_asked_again(engine: Engine) -> None:
     assert failure(engine, thread) is None
 
 
-def test_a_prompt_that_overflows_leaves_rules(engine: Engine) -> None:
+def test_rules_apply_if_the_prompt_overflows(engine: Engine) -> None:
     """A window too small is no reason to wait or to try again."""
     thread = talk(engine)
     with at_work(engine, GOOD, window=100) as (working, server):
@@ -369,7 +369,7 @@ def test_a_prompt_that_overflows_leaves_rules(engine: Engine) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_pause_grows_before_a_failed_service_is_asked_by_itself(engine: Engine) -> None:
+def test_pause_grows_after_repeated_failures(engine: Engine) -> None:
     """At once is too early; some minutes later it is worth another try, and each time later."""
     at = "2026-11-15T12:00:00+00:00"
     once = ReadingFailure("down", "m", passing=True, tries=3, times=1, at=at)
@@ -380,7 +380,7 @@ def test_a_pause_grows_before_a_failed_service_is_asked_by_itself(engine: Engine
     assert worth_trying(twice, "m", "2026-11-15T12:11:00+00:00")
 
 
-def test_limits_on_money_are_kept(tmp_path: Path) -> None:
+def test_spending_limit_prevents_the_call(tmp_path: Path) -> None:
     """A call that would pass the limit is not made, and is no try."""
     prices = tmp_path / "prices.toml"
     prices.write_text('[[model]]\nmatch = "m"\ninput = 1000\noutput = 1000\n')
@@ -399,7 +399,7 @@ def test_limits_on_money_are_kept(tmp_path: Path) -> None:
         assert price.dollars > 0.5
 
 
-def test_one_reader_at_a_time(engine: Engine) -> None:
+def test_one_reader_per_thread_at_a_time(engine: Engine) -> None:
     """While somebody has the thread read, others neither pay nor fail; who it is about can be seen."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
@@ -415,7 +415,7 @@ def test_one_reader_at_a_time(engine: Engine) -> None:
         assert read(working, thread).by == "model"
 
 
-def test_two_at_once_pay_once(engine: Engine) -> None:
+def test_concurrent_readers_pay_once(engine: Engine) -> None:
     """Two threads of work that want the same turn read at the same moment: one of them asks."""
     thread = talk(engine)
     with at_work(engine, Line(text=GOOD.text, delay=0.3)) as (working, server), ThreadPoolExecutor(2) as pool:
@@ -430,7 +430,7 @@ def test_two_at_once_pay_once(engine: Engine) -> None:
 # -- forgetting, consent, choice ---------------------------------------------------------------------------------
 
 
-def test_forgetting_takes_what_was_read(engine: Engine) -> None:
+def test_forget_erases_readings(engine: Engine) -> None:
     """Readings, replies and failures go with the words that they rest on."""
     fine, bad = talk(engine), talk(engine, "Ellie is no elf at all. She is a witch from Dunwall.")
     with at_work(engine, Line(contains=("witch",), text="{broken"), GOOD) as (working, _):
@@ -444,7 +444,7 @@ def test_forgetting_takes_what_was_read(engine: Engine) -> None:
         assert engine.store.read(lambda reader, k=key: failed_extractions(reader, [k])) == {}
 
 
-def test_what_was_forgotten_meanwhile_is_not_kept(engine: Engine) -> None:
+def test_reading_of_words_forgotten_meanwhile_is_dropped(engine: Engine) -> None:
     """Words erased while the model was at work do not come back in its answer."""
     thread = talk(engine)
     messages = list(thread)
@@ -466,7 +466,7 @@ def test_imported_turns_wait_for_consent(engine: Engine) -> None:
     assert not engine.store.read(lambda reader: is_imported(reader, new.id))
 
 
-def test_who_reads_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extractor_setting_selects_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A configured model reads by default, never with `rules` or `none`; retries follow the settings."""
     config = tmp_path / "config.toml"
     config.write_text('[providers.here]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n')

@@ -44,14 +44,14 @@ DOORS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_pipe_is_refused_without_waiting(pipe: Path, door: str) -> None:
+def test_pipe_is_refused_without_blocking(pipe: Path, door: str) -> None:
     """Whoever opens a path that a user gave says what it is, and leaves it as it is."""
     with pytest.raises((backscroll.BackscrollError, OSError), match="regular file"):
         DOORS[door](pipe)
     assert pipe.is_fifo()
 
 
-def test_an_import_of_a_pipe_or_a_socket_is_refused(pipe: Path, tmp_path: Path) -> None:
+def test_importing_a_pipe_or_socket_is_refused(pipe: Path, tmp_path: Path) -> None:
     """By itself it is an error; inside a folder it is passed over."""
     with closing(backscroll.open(tmp_path / "a.db", background=False)) as engine:
         with pytest.raises(backscroll.FormatError, match="not a regular file"):
@@ -65,7 +65,7 @@ def test_an_import_of_a_pipe_or_a_socket_is_refused(pipe: Path, tmp_path: Path) 
         assert FileSource(tmp_path).child("chat.jsonl") is None
 
 
-def test_settings_in_a_pipe_are_refused(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_file_that_is_a_pipe_is_refused(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program does not hang before it begins."""
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(pipe))
     with pytest.raises(backscroll.InvalidInput, match="regular file"):
@@ -74,7 +74,7 @@ def test_settings_in_a_pipe_are_refused(pipe: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 @pytest.mark.parametrize("size", [9, 10, 11, 70_000])
-def test_lines_up_to_the_limit_are_whole(tmp_path: Path, size: int, end: str) -> None:
+def test_lines_up_to_the_length_limit_are_read(tmp_path: Path, size: int, end: str) -> None:
     """Short lines around a long one come as they are; the long one says how long it was, and is no JSON."""
     path = tmp_path / "a"
     path.write_bytes(f"one\n\n{'x' * size}\n{'é' * 3}{end}".encode())
@@ -86,7 +86,7 @@ def test_lines_up_to_the_limit_are_whole(tmp_path: Path, size: int, end: str) ->
     assert isinstance(lines[2][1], OverlongLine) is (size > 10)
 
 
-def test_a_line_that_is_too_long_is_left_out_and_the_rest_comes_in(tmp_path: Path) -> None:
+def test_overlong_line_is_skipped_and_the_rest_imported(tmp_path: Path) -> None:
     """The report names the line, its length and the limit; the setting moves it."""
     rows = [{"role": "user", "content": text} for text in ("one", "x" * 5000, "three")]
     path = tmp_path / "chat.jsonl"
@@ -102,7 +102,7 @@ def test_a_line_that_is_too_long_is_left_out_and_the_rest_comes_in(tmp_path: Pat
         assert len(engine.thread(report.thread or "")) == 3
 
 
-def test_a_line_that_is_too_long_is_never_held(tmp_path: Path) -> None:
+def test_overlong_line_is_not_held_in_memory(tmp_path: Path) -> None:
     """However long it is, no more of it is in memory than a piece and the limit."""
     path = tmp_path / "chat.jsonl"
     with path.open("w") as file:
@@ -118,7 +118,7 @@ def test_a_line_that_is_too_long_is_never_held(tmp_path: Path) -> None:
     assert most < path.stat().st_size / 8
 
 
-def test_attached_bytes_may_be_longer_than_words(tmp_path: Path) -> None:
+def test_lines_with_blobs_may_be_longer(tmp_path: Path) -> None:
     """Exports of pictures that fitted before come in as they did."""
     path = tmp_path / "a.jsonl"
     path.write_text(

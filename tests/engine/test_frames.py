@@ -21,7 +21,7 @@ def body(prompt: backscroll.Prompt) -> str:
     return "\n".join(str(message["content"]) for message in prompt.messages)
 
 
-def test_a_chinese_thread_without_a_language_is_told_in_chinese(store: Engine) -> None:
+def test_chinese_thread_without_a_language_gets_chinese_frames(store: Engine) -> None:
     store.create(user="小安").append("user", "我吃素，对坚果过敏。我住在里斯本。")
     thread = store.create(user="小安")
     thread.tasks.start("The dinner of the week")
@@ -43,7 +43,7 @@ def test_a_chinese_thread_without_a_language_is_told_in_chinese(store: Engine) -
     assert "At hand" not in body(second)
 
 
-def test_an_english_thread_without_a_language_stays_english(store: Engine) -> None:
+def test_english_thread_without_a_language_stays_english(store: Engine) -> None:
     store.create(user="ann").append("user", "I am vegetarian and allergic to nuts. I live in Lisbon.")
     thread = store.create(user="ann")
     thread.append("user", "Suggest what to cook in the evening.")
@@ -57,14 +57,14 @@ def test_an_english_thread_without_a_language_stays_english(store: Engine) -> No
     assert "此后" not in body(second)
 
 
-def test_what_the_thread_says_of_itself_comes_first(store: Engine) -> None:
+def test_language_of_the_thread_takes_precedence(store: Engine) -> None:
     store.create(user="ann").append("user", "我吃素，对坚果过敏。")
     thread = store.create(user="ann", language="en")
     thread.append("user", "今晚吃什么好？")
     assert "Preference: 我吃素" in body(thread.prompt(8000))
 
 
-def test_words_that_say_no_language_choose_none(store: Engine) -> None:
+def test_text_without_a_clear_language_fixes_none(store: Engine) -> None:
     """What was told in English by default is not told again in Chinese."""
     store.create(user="ann").append("user", "我吃素，对坚果过敏。")
     thread = store.create(user="ann")
@@ -78,7 +78,7 @@ def test_words_that_say_no_language_choose_none(store: Engine) -> None:
     assert body(second).count("我吃素，对坚果过敏") == 1
 
 
-def test_a_condensed_past_is_headed_in_its_own_language(store: Engine) -> None:
+def test_summary_headings_use_the_language_of_the_history(store: Engine) -> None:
     thread = store.create()
     for number in range(60):
         thread.append(

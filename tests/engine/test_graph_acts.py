@@ -37,7 +37,7 @@ def held(thread: backscroll.Thread, node: str, predicate: str) -> list[str]:
     return [f.value or f.object for f in thread.graph.why(node, predicate) if f.current]
 
 
-def test_a_pin_goes_with_the_only_words_it_repeats(
+def test_pin_is_erased_with_its_only_source(
     two: tuple[backscroll.Engine, backscroll.Engine], tmp_path: Path
 ) -> None:
     """Forgetting the message that a pinned value comes from erases the pin, for every engine, in every byte."""
@@ -54,7 +54,9 @@ def test_a_pin_goes_with_the_only_words_it_repeats(
     assert not [p for p in tmp_path.iterdir() if b"secretspyjob" in p.read_bytes()]
 
 
-def test_a_pin_stays_where_others_say_the_same(two: tuple[backscroll.Engine, backscroll.Engine]) -> None:
+def test_pin_stays_while_another_message_supports_it(
+    two: tuple[backscroll.Engine, backscroll.Engine],
+) -> None:
     """As long as another message says it, forgetting one of them leaves the pin."""
     one, _ = two
     thread = told(one, "Tom is 30 years old.", "Tom is 30 years old.")
@@ -66,7 +68,7 @@ def test_a_pin_stays_where_others_say_the_same(two: tuple[backscroll.Engine, bac
     assert thread.graph.overrides() == []
 
 
-def test_an_erased_change_is_gone_for_whoever_holds_the_graph(
+def test_erased_override_disappears_from_cached_graphs(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
     """Another process, and a fork in it, no longer tell a change whose words were erased."""
@@ -83,7 +85,7 @@ def test_an_erased_change_is_gone_for_whoever_holds_the_graph(
     assert one.verify().ok
 
 
-def test_what_hangs_on_one_split_stays_when_another_is_lifted(
+def test_lifting_one_split_keeps_the_other(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
     """Two splits of one name: each keeps the node, and the person's words about it, whatever becomes of the other."""

@@ -35,7 +35,7 @@ def _has_graph(thread: backscroll.Thread) -> bool:
         return held is not None
 
 
-def test_turns_are_numbered_as_the_history_counts_them(tmp_path: Path) -> None:
+def test_cached_turn_numbers_follow_the_history(tmp_path: Path) -> None:
     """After deleting, bringing back, inserting and moving, the number in memory is that of the store."""
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
         thread = _told(engine)
@@ -56,7 +56,7 @@ def test_turns_are_numbered_as_the_history_counts_them(tmp_path: Path) -> None:
             assert [held.number(o) for o in openings] == [number(o) for o in openings]
 
 
-def test_the_first_prompt_of_a_process_does_not_wait_for_a_long_graph(
+def test_first_prompt_does_not_wait_for_a_large_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a worker it is put together at the second prompt; a short one at once."""
@@ -73,7 +73,7 @@ def test_the_first_prompt_of_a_process_does_not_wait_for_a_long_graph(
             assert held is not None
 
 
-def test_a_small_graph_is_in_the_first_prompt_though_a_worker_lives(tmp_path: Path) -> None:
+def test_first_prompt_includes_a_small_graph_despite_a_worker(tmp_path: Path) -> None:
     """What a person has just set by hand is known to the answer that follows."""
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:
         thread = engine.create("tale")
@@ -84,7 +84,7 @@ def test_a_small_graph_is_in_the_first_prompt_though_a_worker_lives(tmp_path: Pa
         assert _has_graph(thread)
 
 
-def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompts_use_the_graph_of_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first prompt leaves a large one out, later ones have it, and it is that of a rebuild."""
     monkeypatch.setattr(graph_holding, "_SMALL", 5)
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
@@ -111,9 +111,7 @@ def test_prompts_share_the_graph_that_a_worker_keeps(tmp_path: Path, monkeypatch
         assert before == graph_dump(thread)
 
 
-def test_a_deletion_that_is_not_analysed_yet_reaches_the_next_prompt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unanalysed_deletion_reaches_the_next_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Overrides may be read up to an event that the analysis has not reached: the shared graph is not up to date by that."""
     for name in ("start", "tell", "warm"):  # a worker lives, and is busy elsewhere
         monkeypatch.setattr(Worker, name, lambda *_: None)
@@ -129,7 +127,7 @@ def test_a_deletion_that_is_not_analysed_yet_reaches_the_next_prompt(
             assert held.graph.node("Anna") == graph_of(thread).node("Anna")
 
 
-def test_what_was_erased_is_not_kept_for_prompts(tmp_path: Path) -> None:
+def test_cached_graph_is_dropped_after_a_forget(tmp_path: Path) -> None:
     """After a forget the shared graph is another one, without the words."""
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=False)) as engine:
         thread = _told(engine)

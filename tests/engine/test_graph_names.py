@@ -32,7 +32,7 @@ def names(graph: ThreadGraph) -> dict[str, str]:
     return {node.name: node.type for node in graph.nodes() if node.id != "user"}
 
 
-def test_a_chinese_story_has_its_people_and_no_pieces_of_sentences(engine: Engine) -> None:
+def test_chinese_story_has_its_people_and_no_fragments(engine: Engine) -> None:
     graph = told(
         engine,
         ("*余光扫过檐下* 阁下跟了我三十里？", "“墨烟从不白跑。”那姑娘抬起头来，指了指点北地的方向。"),
@@ -63,7 +63,7 @@ def test_an_english_story_has_each_of_its_people_once(engine: Engine) -> None:
     }
 
 
-def test_what_is_said_of_a_film_stays_with_the_film(engine: Engine) -> None:
+def test_facts_about_a_film_stay_with_the_film(engine: Engine) -> None:
     """Six turns of which only the first names it; the country that is named last has no box office."""
     graph = told(
         engine,
@@ -96,7 +96,7 @@ def test_what_is_said_of_a_film_stays_with_the_film(engine: Engine) -> None:
         ("我把护照放在书房的保险柜里了。", "护照", "书房的保险柜"),
     ],
 )
-def test_where_a_thing_is_kept_is_a_fact(engine: Engine, said: str, thing: str, place: str) -> None:
+def test_location_of_a_thing_is_a_fact(engine: Engine, said: str, thing: str, place: str) -> None:
     graph = told(engine, (said, "好的。"))
     assert [f.object for f in graph.why(thing, "located_in")] == [place]
 
@@ -110,7 +110,7 @@ def test_where_a_thing_is_kept_is_a_fact(engine: Engine, said: str, thing: str, 
         "钥匙在抽屉里吗？",
     ],
 )
-def test_what_is_asked_denied_or_a_figure_of_speech_is_nowhere(engine: Engine, said: str) -> None:
+def test_questions_denials_and_figures_of_speech_are_not_locations(engine: Engine, said: str) -> None:
     assert not [f for n in told(engine, (said, "Hm.")).nodes(candidates=True) for f in n.relations]
 
 
@@ -121,12 +121,12 @@ def test_what_is_asked_denied_or_a_figure_of_speech_is_nowhere(engine: Engine, s
         ("They buried Corvane in Vell. Corvane was my aunt.", "Corvane"),
     ],
 )
-def test_nobody_is_assumed_alive_whom_a_sentence_buries(engine: Engine, said: str, who: str) -> None:
+def test_dead_person_is_not_alive_by_default(engine: Engine, said: str, who: str) -> None:
     node = told(engine, (said, "I see.")).node(who)
     assert not [f for f in node.attributes if f.predicate == "status" and f.rank == "default"]
 
 
-def test_a_bare_answer_in_the_next_turn_goes_to_whom_was_asked_about(engine: Engine) -> None:
+def test_bare_answer_in_the_next_turn_belongs_to_the_subject_asked_about(engine: Engine) -> None:
     """The assistant asks, the user answers in the next turn; without the question the answer says nothing."""
     graph = told(
         engine, ("你知道林晓梅吗？", "知道，她的生日是哪天？"), ("1974年11月11日。", "好的，记下了。")
@@ -137,7 +137,7 @@ def test_a_bare_answer_in_the_next_turn_goes_to_whom_was_asked_about(engine: Eng
     assert not graph.node("林晓梅").attribute("birthday")
 
 
-def test_a_film_named_in_book_marks_once_is_shown_with_what_is_told_of_it(engine: Engine) -> None:
+def test_film_in_book_title_marks_is_shown_with_its_facts(engine: Engine) -> None:
     graph = told(
         engine,
         ("你看过电影《雾港来信》吗？", "看过，《雾港来信》拍得不错。"),
@@ -149,7 +149,7 @@ def test_a_film_named_in_book_marks_once_is_shown_with_what_is_told_of_it(engine
     assert {film.attribute("box_office"), film.attribute("release_date")} == {"2.1亿元", "2019年"}
 
 
-def test_where_somebody_plainly_lives_is_shown_and_how_leaves_rustle_is_not(engine: Engine) -> None:
+def test_residence_is_shown_and_onomatopoeia_is_not(engine: Engine) -> None:
     rustles = "树叶沙沙地响。"
     graph = told(
         engine, ("艾莉是一只森林精灵。", rustles), ("后来艾莉搬到了河镇。", rustles), ("然后呢？", rustles)

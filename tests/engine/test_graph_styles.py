@@ -31,7 +31,7 @@ def shown(graph: ThreadGraph) -> dict[str, str]:
     return {node.name: node.type for node in graph.nodes() if node.id != "user"}
 
 
-def test_who_speaks_after_a_quotation_is_named_in_full(engine: Engine) -> None:
+def test_speaker_after_a_quote_is_named_in_full(engine: Engine) -> None:
     graph = told(
         engine,
         "I wait.",
@@ -44,7 +44,7 @@ def test_who_speaks_after_a_quotation_is_named_in_full(engine: Engine) -> None:
     assert "Vandermeer" not in shown(graph)
 
 
-def test_a_short_sentence_with_names_is_no_headline(engine: Engine) -> None:
+def test_short_sentence_with_names_is_not_a_headline(engine: Engine) -> None:
     graph = told(
         engine,
         "Whose car is it?",
@@ -53,7 +53,7 @@ def test_a_short_sentence_with_names_is_no_headline(engine: Engine) -> None:
     assert "Porto Alegre" in {n.name for n in graph.nodes(candidates=True)}
 
 
-def test_the_subject_of_a_verb_is_somebody_until_a_text_shows_something_else(engine: Engine) -> None:
+def test_subject_of_a_verb_is_a_person_by_default(engine: Engine) -> None:
     graph = told(
         engine,
         "Could Tobias ride with Anselm instead?",
@@ -66,7 +66,7 @@ def test_the_subject_of_a_verb_is_somebody_until_a_text_shows_something_else(eng
     assert kinds.get("Quillmere") == "place"
 
 
-def test_lines_of_a_play_are_said_by_who_is_named_before_them(engine: Engine) -> None:
+def test_lines_of_a_play_belong_to_the_named_speaker(engine: Engine) -> None:
     graph = told(
         engine,
         "【第一场】\n纪晚：你骗我！\n卫之衡：我没有。\n纪晚：这首曲子是谁写的？",
@@ -78,7 +78,7 @@ def test_lines_of_a_play_are_said_by_who_is_named_before_them(engine: Engine) ->
     assert not [f for f in about_user if f.predicate in ("lives_in", "sibling_of")]
 
 
-def test_english_lines_of_a_play_and_lists_that_are_none(engine: Engine) -> None:
+def test_english_play_lines_are_distinguished_from_lists(engine: Engine) -> None:
     graph = told(
         engine,
         "Thessaly: I live in Brackwater.\nOrin: You do? Since when?",
@@ -89,7 +89,7 @@ def test_english_lines_of_a_play_and_lists_that_are_none(engine: Engine) -> None
     assert "person" not in {node.type for node in listed.nodes() if node.name in ("Kyoto", "Osaka")}
 
 
-def test_english_names_in_chinese_chats(engine: Engine) -> None:
+def test_english_names_in_chinese_chats_are_found(engine: Engine) -> None:
     graph = told(
         engine,
         "今天又被Raymond拉去开会，累死了",
@@ -113,7 +113,7 @@ def test_english_names_in_chinese_chats(engine: Engine) -> None:
         ("他一个人站在黑里，什么也没说。", "黑里"),
     ],
 )
-def test_phrases_between_marks_are_no_names(engine: Engine, text: str, junk: str) -> None:
+def test_phrases_between_marks_are_not_names(engine: Engine, text: str, junk: str) -> None:
     graph = told(engine, text, "嗯。", text, "嗯嗯。")
     assert junk not in shown(graph)
 
@@ -146,7 +146,7 @@ def facts(graph: ThreadGraph, name: str, predicate: str) -> list[str]:
     return [f.value or graph.node(f.object).name for f in held if not f.derived]
 
 
-def test_what_is_said_of_him_beside_i_is_not_the_speakers(engine: Engine) -> None:
+def test_third_person_facts_do_not_belong_to_the_speaker(engine: Engine) -> None:
     graph = told(
         engine,
         "听说过加里·奥德曼吗？",
@@ -161,7 +161,7 @@ def test_what_is_said_of_him_beside_i_is_not_the_speakers(engine: Engine) -> Non
     assert facts(graph, "乙", "award") == []
 
 
-def test_a_list_before_a_question_and_what_comes_besides(engine: Engine) -> None:
+def test_list_answers_across_two_turns_are_combined(engine: Engine) -> None:
     graph = told(
         engine,
         "看过《阿凡达》吗？",
@@ -176,7 +176,7 @@ def test_a_list_before_a_question_and_what_comes_besides(engine: Engine) -> None
     assert "西格妮·韦弗" not in graph.node("乙").aliases
 
 
-def test_no_region_has_a_ticket(engine: Engine) -> None:
+def test_visit_time_belongs_to_the_park_not_the_region(engine: Engine) -> None:
     graph = told(
         engine,
         "你对玉渊潭公园有了解吗？",
@@ -188,14 +188,14 @@ def test_no_region_has_a_ticket(engine: Engine) -> None:
     assert facts(graph, "玉渊潭公园", "visit_time") == ["2小时 - 4小时"]
 
 
-def test_an_occupation_that_comes_on_top_ends_no_other(engine: Engine) -> None:
+def test_additional_occupation_does_not_end_another(engine: Engine) -> None:
     graph = told(engine, "我同事林若曦是演员。", "好厉害。", "林若曦还是编剧。", "哇。")
     assert sorted(facts(graph, "林若曦", "occupation")) == ["演员", "编剧"]
     changed = told(engine, "我同事林若曦是演员。", "好厉害。", "林若曦现在是编剧。", "哇。")
     assert facts(changed, "林若曦", "occupation") == ["编剧"]
 
 
-def test_after_a_who_question_a_name_calls_nobody(engine: Engine) -> None:
+def test_name_that_answers_a_who_question_is_not_an_address(engine: Engine) -> None:
     graph = told(
         engine, "听过《小手拉大手》吗？", "听过。", "谁制作的呀？", "钟成虎，然后填词是陈绮贞。", authors=_TWO
     )
@@ -216,9 +216,7 @@ def test_after_a_who_question_a_name_calls_nobody(engine: Engine) -> None:
         ("妈妈叫我回家吃饭。", set[str]()),
     ],
 )
-def test_by_which_names_the_user_goes_and_no_longer_once_that_is_deleted(
-    engine: Engine, text: str, names: set[str]
-) -> None:
+def test_names_of_the_user_follow_deletion(engine: Engine, text: str, names: set[str]) -> None:
     thread = engine.create("names", kind="chat")
     said = thread.append("user", text)
     thread.append("assistant", "好的 / OK.")

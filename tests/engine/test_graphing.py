@@ -110,7 +110,7 @@ def check(thread: Thread) -> None:
     assert graph.node("Rex").attribute("colour") == "brown"
 
 
-def test_changes_stand_through_rebuilds_edits_and_deletions(thread: Thread) -> None:
+def test_overrides_survive_rebuilds_edits_and_deletions(thread: Thread) -> None:
     """No analysis, edit, deletion or regeneration takes them away, and a rebuild has them too."""
     corrected(thread)
     check(thread)
@@ -125,7 +125,7 @@ def test_changes_stand_through_rebuilds_edits_and_deletions(thread: Thread) -> N
     assert fresh(thread) == graph_dump(thread)
 
 
-def test_what_the_text_says_now_is_shown_beside_it(thread: Thread) -> None:
+def test_contested_override_shows_the_text_as_evidence(thread: Thread) -> None:
     """The person's word stands; the other one is contested evidence and a question until it is settled."""
     thread.graph.set("Ellie", "lives_in", other="Silver Inn")
     say(thread, "Ellie lives in Fernhollow.")
@@ -141,7 +141,7 @@ def test_what_the_text_says_now_is_shown_beside_it(thread: Thread) -> None:
     ]
 
 
-def test_lifting_gives_the_word_back_to_the_text(thread: Thread) -> None:
+def test_lifting_an_override_restores_the_text(thread: Thread) -> None:
     """By number or by id; undo of the lifting brings the change back; twice is refused."""
     first = thread.graph.set("Ellie", "lives_in", other="Silver Inn")
     assert first.id is not None
@@ -155,7 +155,7 @@ def test_lifting_gives_the_word_back_to_the_text(thread: Thread) -> None:
     assert "overrides" in (refused.value.hint or "")
 
 
-def test_undo_takes_changes_back_one_by_one(thread: Thread) -> None:
+def test_undo_reverts_overrides_one_by_one(thread: Thread) -> None:
     """A change of several events (a node with attributes) is one stroke."""
     before = graph_dump(thread)
     thread.graph.add("Rex", "animal", colour="brown", mood="calm")
@@ -171,7 +171,7 @@ def test_undo_takes_changes_back_one_by_one(thread: Thread) -> None:
     assert thread.graph.node("Rex").attribute("colour") == "brown"
 
 
-def test_undo_is_one_s_own(thread: Thread) -> None:
+def test_undo_of_overrides_is_per_actor(thread: Thread) -> None:
     """What Ann set, Bob does not undo; the author stands with the change."""
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
     ann.graph.set("Ellie", "mood", "glad")
@@ -181,7 +181,7 @@ def test_undo_is_one_s_own(thread: Thread) -> None:
     assert all(o.at.startswith("20") for o in thread.graph.overrides())
 
 
-def test_forks_inherit_and_go_their_own_way(thread: Thread) -> None:
+def test_fork_inherits_overrides_and_diverges(thread: Thread) -> None:
     """A fork has what held where it began; what either does later stays its own."""
     thread.graph.set("Ellie", "mood", "glad")
     fork = thread.fork(thread.message(-1).id, title="Another way")
@@ -198,7 +198,7 @@ def test_forks_inherit_and_go_their_own_way(thread: Thread) -> None:
     assert fresh(fork) == graph_dump(fork)
 
 
-def test_split_takes_the_turns_along(thread: Thread) -> None:
+def test_split_moves_the_facts_of_the_named_turns(thread: Thread) -> None:
     """What some turns say is about another one of the name, through edits of these turns too."""
     say(thread, "Ellie is a queen. Ellie lives in Dunmere.")
     thread.graph.split("Ellie", [6], "Queen Ellie")
@@ -211,7 +211,7 @@ def test_split_takes_the_turns_along(thread: Thread) -> None:
     assert home(thread) == ["dunmere"]
 
 
-def test_a_pin_holds_every_value(thread: Thread) -> None:
+def test_pin_holds_every_value(thread: Thread) -> None:
     """Where something has several values, all of them stay when the turns that said so go."""
     say(thread, "Ellie likes apples. Ellie likes rain.")
     liked = {f.value or f.object for f in thread.graph.why("Ellie", "likes")}
@@ -221,7 +221,7 @@ def test_a_pin_holds_every_value(thread: Thread) -> None:
     assert len(liked) == 2
 
 
-def test_without_preserving_the_text_wins(sqlite_url: str) -> None:
+def test_text_wins_if_overrides_are_not_preserved(sqlite_url: str) -> None:
     """`preserve_user_edits: false`: changes stay in the log and do not count."""
     how = backscroll.open(sqlite_url, background=False, conflict_resolution_preserve_user_edits=False)
     with how as engine:
@@ -232,14 +232,14 @@ def test_without_preserving_the_text_wins(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["lives_in", "lives in", "Lives  In", "住在"])
-def test_predicates_go_by_the_names_that_people_use(thread: Thread, word: str) -> None:
+def test_predicate_synonyms_mean_the_same_relation(thread: Thread, word: str) -> None:
     """One relation, however it is called: setting it supersedes what the text said."""
     thread.graph.set("Ellie", word, other="Silver Inn")
     assert home(thread) == ["silver inn"]
     assert [f.object for f in thread.graph.history("Ellie", word)][-1] == "silver inn"
 
 
-def test_what_nobody_knows_stays_as_it_is_written() -> None:
+def test_unknown_predicates_are_kept_and_unknown_types_refused() -> None:
     """Free predicates are allowed, types are not: a type says what is assumed of a node."""
     assert predicate_meant("Favourite  Colour") == "favourite_colour"
     assert predicate_meant("最喜欢的酒") == "最喜欢的酒"
@@ -251,7 +251,7 @@ def test_what_nobody_knows_stays_as_it_is_written() -> None:
     )
 
 
-def test_bad_changes_are_refused_and_leave_nothing(thread: Thread) -> None:
+def test_invalid_overrides_are_refused(thread: Thread) -> None:
     """Unknown nodes (with the nearest names), types, turns and predicates; nothing to pin; nothing to merge."""
     graph, head = thread.graph, thread.head
     with pytest.raises(NotFound) as unknown:
@@ -289,7 +289,7 @@ def test_bad_changes_are_refused_and_leave_nothing(thread: Thread) -> None:
 # -- the world ---------------------------------------------------------------------------------------------------
 
 
-def test_a_world_completes_and_goes_again(thread: Thread) -> None:
+def test_world_description_completes_the_graph_and_can_be_dropped(thread: Thread) -> None:
     """What the text leaves open comes from the description, below all that was said; dropped or undone, it is gone."""
     before = graph_dump(thread)
     thread.graph.tell_world("elves", ELVES)
@@ -307,7 +307,7 @@ def test_a_world_completes_and_goes_again(thread: Thread) -> None:
     assert (graph_dump(thread), thread.graph.world()) == (before, [])
 
 
-def test_a_later_description_takes_the_place_of_the_earlier(thread: Thread) -> None:
+def test_world_description_of_the_same_name_is_replaced(thread: Thread) -> None:
     """Of the same name; of another name both hold."""
     thread.graph.tell_world("elves", ELVES)
     thread.graph.tell_world("elves", "# Forest elves\nForest elves are shy.\n")
@@ -319,7 +319,7 @@ def test_a_later_description_takes_the_place_of_the_earlier(thread: Thread) -> N
     assert thread.graph.node("Ellie").attribute("disposition") == "helpful but cautious"
 
 
-def test_a_description_that_says_nothing_is_refused(thread: Thread) -> None:
+def test_empty_world_description_is_refused(thread: Thread) -> None:
     """And leaves no event behind."""
     head = thread.head
     with pytest.raises(backscroll.BackscrollError) as refused:
@@ -339,7 +339,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Engine, Engine]]:
         yield one, other
 
 
-def test_what_another_engine_did_is_seen(two: tuple[Engine, Engine]) -> None:
+def test_cached_graph_follows_changes_of_another_engine(two: tuple[Engine, Engine]) -> None:
     """New turns, edits, deletions, overrides, liftings, worlds, undos: the graph in memory follows each of them."""
     one, other = two
     mine = told(one)
@@ -365,7 +365,7 @@ def test_what_another_engine_did_is_seen(two: tuple[Engine, Engine]) -> None:
         assert seen == graph_dump(theirs)
 
 
-def test_forgetting_reaches_the_graph_in_memory(two: tuple[Engine, Engine]) -> None:
+def test_forget_reaches_the_graph_in_memory(two: tuple[Engine, Engine]) -> None:
     """Words that another engine erased are neither told nor held here after the next look."""
     one, other = two
     mine = told(one)
@@ -401,7 +401,7 @@ def _in_memory(word: str, root: object) -> bool:
     return False
 
 
-def test_forgetting_a_thread_leaves_nothing(tmp_path: Path) -> None:
+def test_forget_thread_erases_overrides_and_worlds(tmp_path: Path) -> None:
     """Overrides and descriptions of the world go with the thread: out of the file too."""
     file = tmp_path / "store.db"
     with backscroll.open(file, background=False) as engine:
@@ -416,7 +416,7 @@ def test_forgetting_a_thread_leaves_nothing(tmp_path: Path) -> None:
         assert word.encode() not in left
 
 
-def test_several_os_threads_look_while_one_writes(tmp_path: Path) -> None:
+def test_concurrent_readers_see_a_consistent_graph(tmp_path: Path) -> None:
     """Each has a graph of its own: nobody changes what another one is reading, and all end with the same."""
     with Engine(SqliteStore(tmp_path / "store.db"), Settings(background=False)) as engine:
         thread = told(engine)
@@ -442,7 +442,7 @@ def test_several_os_threads_look_while_one_writes(tmp_path: Path) -> None:
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
-def test_numbers_of_turns_follow_the_history(thread: Thread) -> None:
+def test_turn_numbers_of_evidence_follow_the_history(thread: Thread) -> None:
     """A turn that is gone has no number; the others move up."""
     number = thread.graph.numbers()
     assert [number(o) for o in thread.graph.node("Toran").interactions] == [2, 4, 5]
@@ -452,7 +452,7 @@ def test_numbers_of_turns_follow_the_history(thread: Thread) -> None:
     assert [again(o) for o in openings] == [-1, 3, 4]
 
 
-def test_the_graph_at_an_earlier_turn(thread: Thread) -> None:
+def test_graph_at_an_earlier_turn(thread: Thread) -> None:
     """What was held then; a person's changes hold at any time."""
     thread.graph.set("Ellie", "mood", "glad")
     then = thread.graph.at(2)
@@ -461,7 +461,7 @@ def test_the_graph_at_an_earlier_turn(thread: Thread) -> None:
     assert then.find("Oakmill") is None
 
 
-def test_nodes_by_type_in_any_words(thread: Thread) -> None:
+def test_nodes_filter_by_type_synonyms(thread: Thread) -> None:
     """`person`, `character` and 人物 are the same; an unknown type has no nodes."""
     people = [n.name for n in thread.graph.nodes(type="person")]
     assert people == [n.name for n in thread.graph.nodes(type="人物")]

@@ -25,7 +25,7 @@ def thread(tmp_path: Path) -> Iterator[Thread]:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_they_are_offered_in_the_form_of_the_wire(thread: Thread, wire: Wire) -> None:
+def test_history_tools_have_the_form_of_the_wire(thread: Thread, wire: Wire) -> None:
     """And prompts with them name handles."""
     tools = list(thread.tools(wire))
     assert offers_expand(tools)
@@ -40,11 +40,11 @@ def test_they_are_offered_in_the_form_of_the_wire(thread: Thread, wire: Wire) ->
 @pytest.mark.parametrize(
     "arguments", [{"handle": "[bs:2]"}, '{"handle": "bs:2"}', {"handle": "[bs:2]", "part": 1}]
 )
-def test_a_handle_is_opened(thread: Thread, arguments: Any) -> None:
+def test_expand_history_opens_a_handle(thread: Thread, arguments: Any) -> None:
     assert "Captain Vale is number 12" in thread.tools().answer("expand_history", arguments)
 
 
-def test_the_record_is_searched(thread: Thread) -> None:
+def test_recall_history_searches_the_thread(thread: Thread) -> None:
     assert "Captain Vale is number 12" in thread.tools().answer(
         "recall_history", {"query": "Which berth is Vale's?"}
     )
@@ -64,10 +64,10 @@ def test_the_record_is_searched(thread: Thread) -> None:
         ("recall_history", {}),
     ],
 )
-def test_mistakes_of_the_model_are_told_to_it(thread: Thread, name: str, arguments: Any) -> None:
+def test_invalid_tool_calls_get_an_error_result(thread: Thread, name: str, arguments: Any) -> None:
     assert thread.tools().answer(name, arguments).startswith("error: ")
 
 
-def test_calls_of_others_are_refused(thread: Thread) -> None:
+def test_unknown_tool_names_are_refused(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="not a tool of the history"):
         thread.tools().answer("look", {})

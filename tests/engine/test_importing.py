@@ -41,7 +41,7 @@ def words(thread: backscroll.History) -> list[str]:
 STORY: tuple[str, ...] = ("Where is the key?", "Under the mat.", "谢谢你", "不客气，还有别的问题吗？", "No.")
 
 
-def test_the_same_file_twice_adds_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_importing_the_same_file_twice_adds_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
     """The second import of an unchanged file writes no event at all."""
     path = put(tmp_path / "a.json", chat(*STORY))
     first = store.import_path(path)[0]
@@ -55,7 +55,7 @@ def test_the_same_file_twice_adds_nothing(store: backscroll.Engine, tmp_path: Pa
     assert store.stats()["events"] == events
 
 
-def test_a_longer_file_adds_the_rest_and_turns_differences_into_edits(
+def test_reimport_appends_new_messages_and_edits_changed_ones(
     store: backscroll.Engine, tmp_path: Path
 ) -> None:
     """New messages are appended, a changed one becomes an edit, and the old words stay reachable."""
@@ -74,7 +74,7 @@ def test_a_longer_file_adds_the_rest_and_turns_differences_into_edits(
     assert store.verify().ok
 
 
-def test_what_was_changed_here_stays(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_reimport_keeps_local_changes(store: backscroll.Engine, tmp_path: Path) -> None:
     """A message edited or deleted here keeps that state when the same or a longer file is imported again."""
     path = put(tmp_path / "a.json", chat(*STORY))
     thread = store.thread(store.import_path(path)[0].thread or "")
@@ -90,9 +90,7 @@ def test_what_was_changed_here_stays(store: backscroll.Engine, tmp_path: Path) -
     assert words(thread) == [*before, "One more"]
 
 
-def test_a_change_in_the_file_reaches_a_message_deleted_here(
-    store: backscroll.Engine, tmp_path: Path
-) -> None:
+def test_reimport_adds_a_revision_to_a_deleted_message(store: backscroll.Engine, tmp_path: Path) -> None:
     """New words for a message that was deleted here are kept, and it stays deleted."""
     path = put(tmp_path / "a.json", chat(*STORY))
     thread = store.thread(store.import_path(path)[0].thread or "")
@@ -106,7 +104,7 @@ def test_a_change_in_the_file_reaches_a_message_deleted_here(
     assert [r.content.text for r in thread.revisions(gone) if r.content][-1] == changed[1]
 
 
-def test_forgotten_words_do_not_come_back(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_reimport_does_not_restore_forgotten_words(store: backscroll.Engine, tmp_path: Path) -> None:
     """After forgetting, importing the same file again, or a longer one, does not bring the words back."""
     path = put(tmp_path / "a.json", chat(*STORY))
     thread = store.thread(store.import_path(path)[0].thread or "")
@@ -123,7 +121,7 @@ def test_forgotten_words_do_not_come_back(store: backscroll.Engine, tmp_path: Pa
     assert store.verify().ok
 
 
-def test_a_new_message_at_the_place_of_a_forgotten_one_is_taken_in(
+def test_reimport_adds_a_new_message_in_place_of_a_forgotten_one(
     store: backscroll.Engine, tmp_path: Path
 ) -> None:
     """A hole swallows only the words that were erased, not whatever comes to stand there."""
@@ -135,7 +133,7 @@ def test_a_new_message_at_the_place_of_a_forgotten_one_is_taken_in(
     assert words(thread) == [*STORY[:4], "Something else entirely, nobody said it before"]
 
 
-def test_a_forgotten_conversation_stays_forgotten(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_reimport_skips_a_forgotten_thread(store: backscroll.Engine, tmp_path: Path) -> None:
     """A file whose whole thread was forgotten is skipped with a note, unless asked for again."""
     path = put(tmp_path / "a.json", chat(*STORY))
     name = store.import_path(path)[0].thread or ""
@@ -149,9 +147,7 @@ def test_a_forgotten_conversation_stays_forgotten(store: backscroll.Engine, tmp_
     assert words(store.thread(fresh.thread or "")) == list(STORY)
 
 
-def test_a_dry_run_writes_nothing_and_says_what_would_happen(
-    store: backscroll.Engine, tmp_path: Path
-) -> None:
+def test_dry_run_of_an_import_reports_and_writes_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
     """Counts of a dry run equal those of the import that follows."""
     path = put(tmp_path / "a.json", chat(*STORY))
     dry = store.import_path(path, dry_run=True)[0]
@@ -168,7 +164,7 @@ def test_a_dry_run_writes_nothing_and_says_what_would_happen(
     )
 
 
-def test_malformed_lines_are_reported_and_the_rest_goes_in(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_malformed_lines_are_reported_and_the_rest_imported(store: backscroll.Engine, tmp_path: Path) -> None:
     """A broken line is named by its number; every other line is imported."""
     lines = [json.dumps(m, ensure_ascii=False) for m in chat(*STORY)]
     lines.insert(2, '{"role": "user", "content": "cut off')
@@ -179,7 +175,7 @@ def test_malformed_lines_are_reported_and_the_rest_goes_in(store: backscroll.Eng
     assert words(store.thread(report.thread or "")) == list(STORY)
 
 
-def test_secrets_are_pointed_out_and_masked(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_import_reports_masked_secrets(store: backscroll.Engine, tmp_path: Path) -> None:
     """Something that looks like a key is named in the report, without the key itself."""
     key = "sk-" + "proj-" + "Ab3dEf9hIjK1mN0pQr5tUv7xYz2B4d6F8h"
     path = put(tmp_path / "a.json", chat(f"my key is {key} ok?", "Do not share it."))
@@ -197,7 +193,7 @@ def test_secrets_are_pointed_out_and_masked(store: backscroll.Engine, tmp_path: 
         ("x.txt", b"hello"),
     ],
 )
-def test_what_is_no_history_is_refused_with_a_hint(
+def test_unknown_file_is_refused_with_a_hint(
     store: backscroll.Engine, tmp_path: Path, name: str, data: bytes
 ) -> None:
     """Unknown files give a clear error and change nothing."""
@@ -209,9 +205,7 @@ def test_what_is_no_history_is_refused_with_a_hint(
     assert store.stats()["threads"] == 0
 
 
-def test_a_missing_file_and_an_empty_folder_are_clear_errors(
-    store: backscroll.Engine, tmp_path: Path
-) -> None:
+def test_missing_file_and_empty_folder_are_clear_errors(store: backscroll.Engine, tmp_path: Path) -> None:
     """No file, and a folder without a history, are told apart."""
     with pytest.raises(NotFound):
         store.import_path(tmp_path / "nothing.json")
@@ -232,7 +226,7 @@ def _node(name: str, parent: str | None, role: str, text: str) -> dict[str, Any]
     }
 
 
-def test_branches_become_forks_and_stay_so(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_branches_become_forks(store: backscroll.Engine, tmp_path: Path) -> None:
     """A transcript that was rewound gives a thread and a fork; importing it longer extends the right one."""
     rows = [
         _node("a", None, "user", "one"),
@@ -256,9 +250,7 @@ def test_branches_become_forks_and_stay_so(store: backscroll.Engine, tmp_path: P
     assert store.verify().ok
 
 
-def test_a_rewind_between_two_imports_moves_the_old_turns_to_a_fork(
-    store: backscroll.Engine, tmp_path: Path
-) -> None:
+def test_rewind_between_imports_moves_old_turns_to_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
     """Turns that were live at the first import and abandoned at the second leave the main thread for a fork."""
     rows = [
         _node("a", None, "user", "one"),
@@ -279,7 +271,7 @@ def test_a_rewind_between_two_imports_moves_the_old_turns_to_a_fork(
     assert store.stats()["events"] == events
 
 
-def test_a_log_that_got_shorter_loses_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_shortened_transcript_deletes_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
     """An agent's transcript that lost messages does not delete them here; the report says so."""
     rows = [
         _node("a", None, "user", "one"),
@@ -295,7 +287,7 @@ def test_a_log_that_got_shorter_loses_nothing(store: backscroll.Engine, tmp_path
     assert any("no longer in the file" in note for note in report.notes)
 
 
-def test_watching_follows_a_file_as_it_grows(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_watch_follows_a_growing_file(store: backscroll.Engine, tmp_path: Path) -> None:
     """New messages of a watched file arrive without anybody asking, and one broken file does not stop the others."""
     path = put(tmp_path / "a.json", chat("one"))
     broken = tmp_path / "b.json"
@@ -320,7 +312,7 @@ def test_watching_follows_a_file_as_it_grows(store: backscroll.Engine, tmp_path:
     assert seen[-1] == ("a.json", 2)
 
 
-def test_discovery_finds_the_histories_of_four_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_discover_finds_the_histories_of_four_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each tool's own folder is looked into; nothing else is."""
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -338,7 +330,7 @@ def test_discovery_finds_the_histories_of_four_tools(tmp_path: Path, monkeypatch
     assert sorted(d.format for d in found) == sorted(wanted.values())
 
 
-def test_a_branch_file_shares_the_past_of_its_parent(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_sillytavern_branch_file_becomes_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
     """A SillyTavern branch becomes a fork of the chat it was made from, and grows on its own."""
 
     def save(name: str, texts: list[str], **meta: str) -> Path:
@@ -368,7 +360,7 @@ def test_a_branch_file_shares_the_past_of_its_parent(store: backscroll.Engine, t
     assert store.verify().ok
 
 
-def test_two_imports_of_one_file_at_once_take_it_in_once(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_concurrent_imports_of_a_file_do_not_duplicate(store: backscroll.Engine, tmp_path: Path) -> None:
     """Several threads importing the same new file, then the same longer file, never duplicate a message."""
     story = [f"message {n}" for n in range(1200)]
     path = tmp_path / "a.json"
@@ -382,9 +374,7 @@ def test_two_imports_of_one_file_at_once_take_it_in_once(store: backscroll.Engin
         assert [words(store.thread(t.id)) for t in store.threads()] == [story[:size]]
 
 
-def test_a_forgotten_message_is_gone_from_title_and_asides_too(
-    store: backscroll.Engine, tmp_path: Path
-) -> None:
+def test_forget_reaches_title_and_asides_of_an_import(store: backscroll.Engine, tmp_path: Path) -> None:
     """Codex writes messages down twice and gives the thread its title: forgetting one reaches all of it, for good."""
     secret = "我的银行卡密码是四八五七六六，请记住它"
 

@@ -62,7 +62,7 @@ def begun(thread: Thread) -> Ref:
     return source
 
 
-def test_what_was_read_is_known_long_after_it_left_the_window(thread: Thread) -> None:
+def test_index_keeps_strings_that_left_the_window(thread: Thread) -> None:
     """A name that stood in one result, forty results ago: the index has it with its source and its age."""
     source = begun(thread)
     frozen = frozen_of(compactions(thread)[-1])
@@ -90,7 +90,7 @@ def only_indexed(thread: Thread) -> IndexedString:
     return found[-1]
 
 
-def test_a_deleted_message_leaves_the_index(thread: Thread) -> None:
+def test_deleted_message_leaves_the_index(thread: Thread) -> None:
     """The next compaction carries nothing of it on, and prompts do not show it."""
     begun(thread)
     entry = only_indexed(thread)
@@ -115,7 +115,9 @@ def test_forgotten_words_are_erased_from_the_index(thread: Thread) -> None:
     assert entry.text not in str(thread.prompt(BUDGET, reserve=0).messages)
 
 
-def test_sources_are_looked_at_once(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_sources_are_checked_only_after_changes(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whether the messages of the index still stand is asked after something was changed, not before every prompt."""
     begun(thread)
     entry = only_indexed(thread)

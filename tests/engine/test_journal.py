@@ -48,7 +48,7 @@ def carried(store: backscroll.Engine, path: Path) -> list[str]:
     "body",
     [b'{"a":1}', b'{ "a": 1}', "\ud83d".encode("utf-8", "surrogatepass"), b"", b"null", b"\xff\0", b'"x"'],
 )
-def test_a_line_gives_the_same_reply_again(body: bytes) -> None:
+def test_reply_line_round_trips(body: bytes) -> None:
     """Every byte of the body, whatever it is; the line itself is one line of plain JSON."""
     ref = parse_ref(f"{'a' * 32}.7")
     one = RecipeReply(b"\0key", "r", "a" * 32, "m", body, (ref,), AT)
@@ -57,7 +57,7 @@ def test_a_line_gives_the_same_reply_again(body: bytes) -> None:
     assert reply_from(json.loads(line)) == one
 
 
-def test_replies_make_the_round_trip(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_replies_round_trip_through_a_native_file(store: backscroll.Engine, tmp_path: Path) -> None:
     """They come after all logs, arrive with them, and a second import adds nothing."""
     thread = store.create("t")
     a, b = say(thread, "u 问题", "a answer")
@@ -74,7 +74,7 @@ def test_replies_make_the_round_trip(store: backscroll.Engine, tmp_path: Path) -
         assert carried(other, tmp_path / "b.jsonl")[1:] == lines[1:]
 
 
-def test_only_the_replies_of_the_exported_threads_go_along(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_export_includes_only_replies_of_its_threads(store: backscroll.Engine, tmp_path: Path) -> None:
     """Exporting one thread takes its replies and those of the past it shares, not those of others."""
     one, two = store.create("one"), store.create("two")
     (a,) = say(one, "u one")
@@ -86,7 +86,7 @@ def test_only_the_replies_of_the_exported_threads_go_along(store: backscroll.Eng
     assert keys == {b"k1".hex(), b"k3".hex()}
 
 
-def test_a_reply_about_forgotten_words_stays_out(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_reply_about_forgotten_words_is_not_imported(store: backscroll.Engine, tmp_path: Path) -> None:
     """What was forgotten here is not brought back by the reply in an older file, and the report says so."""
     thread = store.create("t")
     a, b = say(thread, "u a secret", "u no secret")
@@ -99,7 +99,7 @@ def test_a_reply_about_forgotten_words_stays_out(store: backscroll.Engine, tmp_p
     assert any("forgotten" in p.what for r in reports for p in r.problems)
 
 
-def test_replies_follow_a_way_that_became_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_replies_follow_a_divergent_import_into_its_fork(store: backscroll.Engine, tmp_path: Path) -> None:
     """Where file and store went different ways, the file's replies name what the fork made anew."""
     thread = store.create("t")
     (a,) = say(thread, "u shared")
@@ -129,7 +129,7 @@ def test_replies_follow_a_way_that_became_a_fork(store: backscroll.Engine, tmp_p
         {"body64": "§"},
     ],
 )
-def test_a_damaged_reply_is_said_and_harms_nothing_else(
+def test_damaged_reply_is_reported_and_the_rest_imported(
     store: backscroll.Engine, tmp_path: Path, change: dict[str, object]
 ) -> None:
     """The logs and the other replies come in all the same."""
@@ -146,7 +146,7 @@ def test_a_damaged_reply_is_said_and_harms_nothing_else(
         assert len(other.thread(thread.id)) == 1
 
 
-def test_a_dry_run_keeps_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_dry_run_imports_no_reply(store: backscroll.Engine, tmp_path: Path) -> None:
     """Asking what would come in brings in no reply."""
     thread = store.create("t")
     keep(store, reply(thread, b"k1"))

@@ -26,7 +26,7 @@ def read(thread: backscroll.Thread, number: int) -> backscroll.Message:
     return thread.append("tool", ToolResult(f"c{number}", (Text("x = 1"),), name="Read"))
 
 
-def test_a_lesson_raises_the_like_of_what_was_asked_for(engine: backscroll.Engine) -> None:
+def test_lesson_raises_similar_messages(engine: backscroll.Engine) -> None:
     """One file that had to be read again makes all files that were read weigh more."""
     thread = engine.create("t")
     first, other = read(thread, 1), read(thread, 2)
@@ -39,7 +39,7 @@ def test_a_lesson_raises_the_like_of_what_was_asked_for(engine: backscroll.Engin
     assert "src/f1.py" not in str(rows)
 
 
-def test_several_messages_share_one_lesson(engine: backscroll.Engine) -> None:
+def test_lesson_is_shared_by_several_messages(engine: backscroll.Engine) -> None:
     thread = engine.create("t")
     messages = [read(thread, n) for n in range(4)]
     note_all(engine, thread.id, messages, 1.0)
@@ -50,7 +50,7 @@ def test_several_messages_share_one_lesson(engine: backscroll.Engine) -> None:
     )
 
 
-def test_lessons_of_one_thread_or_all_can_be_dropped(engine: backscroll.Engine) -> None:
+def test_lessons_can_be_reset_per_thread_or_all(engine: backscroll.Engine) -> None:
     one, two = engine.create("one"), engine.create("two")
     note(engine, one.id, read(one, 1))
     note(engine, two.id, read(two, 1))
@@ -62,7 +62,7 @@ def test_lessons_of_one_thread_or_all_can_be_dropped(engine: backscroll.Engine) 
     assert reset(engine, None) == 0
 
 
-def test_next_to_nothing_teaches_nothing(engine: backscroll.Engine) -> None:
+def test_negligible_signal_adds_no_lesson(engine: backscroll.Engine) -> None:
     thread = engine.create("t")
     assert note(engine, thread.id, read(thread, 1), 0.001) == 0
     assert note_all(engine, thread.id, [], 1.0) == 0

@@ -8,7 +8,7 @@ import backscroll
 from backscroll.engine.calls.run_end import how_ended, mark_ended
 
 
-def test_a_mark_holds_until_something_is_said_or_begins(tmp_path: Path) -> None:
+def test_end_mark_holds_until_the_thread_goes_on(tmp_path: Path) -> None:
     """It outlives the program; a new message, a changed one and a new run make it void; each thread has its own."""
     place = tmp_path / "store.db"
     with backscroll.open(place, background=False) as store:
@@ -32,7 +32,7 @@ def test_a_mark_holds_until_something_is_said_or_begins(tmp_path: Path) -> None:
         assert how_ended(thread) == ""
 
 
-def test_an_empty_thread_can_be_marked(tmp_path: Path) -> None:
+def test_empty_thread_can_be_marked(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "store.db", background=False) as store:
         thread = store.create("empty")
         mark_ended(thread, "stopped")

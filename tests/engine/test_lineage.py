@@ -36,7 +36,7 @@ def viewed(thread: backscroll.Thread, work: Callable[[View], T], as_of: int | No
     return thread.engine.store.read(look)
 
 
-def test_the_line_goes_from_the_fork_to_the_root(engine: backscroll.Engine) -> None:
+def test_ancestors_go_from_the_fork_to_the_root(engine: backscroll.Engine) -> None:
     """Each thread comes with its parent, the nearest first."""
     root = engine.create("root")
     say(root, "u a")
@@ -51,7 +51,7 @@ def test_the_line_goes_from_the_fork_to_the_root(engine: backscroll.Engine) -> N
     assert engine.store.read(line) == [(grandchild.id, child.id), (child.id, root.id)]
 
 
-def test_a_broken_line_is_an_error(engine: backscroll.Engine) -> None:
+def test_broken_lineage_is_an_error(engine: backscroll.Engine) -> None:
     """A parent that is missing, or that descends from its own fork, ends the walk with a clear error."""
     root = engine.create("root")
     fork = root.fork()
@@ -85,7 +85,7 @@ class _Changed:
         return self._rows.get(thread) or self._reader.thread(thread)
 
 
-def test_the_nearest_entry_counts(engine: backscroll.Engine) -> None:
+def test_nearest_entry_wins(engine: backscroll.Engine) -> None:
     """A fork's own entry hides its parent's, and only in the fork; beyond the fork's message there is none."""
     root = engine.create("root")
     a, b, c = say(root, "u a", "a b", "u c")
@@ -103,7 +103,7 @@ def test_the_nearest_entry_counts(engine: backscroll.Engine) -> None:
     assert plain.flags == 0
 
 
-def test_counting_along_forks(engine: backscroll.Engine) -> None:
+def test_count_spans_forks(engine: backscroll.Engine) -> None:
     """Live messages are counted once, by role, after one position and up to another, now and earlier."""
     root = engine.create("root")
     messages = say(root, "u 0", "a 1", "u 2", "a 3", "u 4")
@@ -123,7 +123,7 @@ def test_counting_along_forks(engine: backscroll.Engine) -> None:
     assert viewed(root, lambda view: view.count()) == 5
 
 
-def test_pages_are_cut_right_at_every_length(engine: backscroll.Engine) -> None:
+def test_pages_of_every_size_give_the_same_messages(engine: backscroll.Engine) -> None:
     """However small the pages, from either end, the same messages come in the same order."""
     root = engine.create("root")
     messages = say(root, *(f"u {n}" for n in range(12)))

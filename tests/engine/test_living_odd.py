@@ -62,7 +62,7 @@ def holds(thread: backscroll.Thread) -> None:
     assert living(thread) == before
 
 
-def test_odd_characters_in_everything_that_people_write(engine: backscroll.Engine) -> None:
+def test_odd_characters_everywhere_lose_nothing(engine: backscroll.Engine) -> None:
     """Messages, names, values, worlds, tasks and memories: nothing falls over, and nothing is lost."""
     thread = engine.create("odd")
     for text in ODD:
@@ -88,7 +88,7 @@ def test_odd_characters_in_everything_that_people_write(engine: backscroll.Engin
     proof.assert_sound(engine)
 
 
-def test_hundreds_of_messages_without_an_answer(small: backscroll.Engine) -> None:
+def test_hundreds_of_unanswered_messages_are_turns(small: backscroll.Engine) -> None:
     """Each of them is a turn; deleting half of them at once and taking that back gives the same as before."""
     thread = small.create("alone")
     for n in range(260):
@@ -105,7 +105,7 @@ def test_hundreds_of_messages_without_an_answer(small: backscroll.Engine) -> Non
     assert living(thread) == rebuilt
 
 
-def test_a_turn_of_hundreds_of_steps(small: backscroll.Engine) -> None:
+def test_turn_of_hundreds_of_steps_can_be_edited(small: backscroll.Engine) -> None:
     """Changing one step of a turn that used tools four hundred times changes what that turn says, and nothing is lost."""
     thread = small.create("work")
     thread.append("user", "Please mend src/first.py.")
@@ -131,7 +131,7 @@ def test_a_turn_of_hundreds_of_steps(small: backscroll.Engine) -> None:
     thread.prompt(6000, reserve=0)
 
 
-def test_an_import_in_which_everything_has_one_moment(small: backscroll.Engine, tmp_path: Path) -> None:
+def test_import_with_identical_times_keeps_the_log_order(small: backscroll.Engine, tmp_path: Path) -> None:
     """Order is the log's own: turns, marks and the last word about Ellie are right without any help from the clock."""
     moment = "2020-01-01T00:00:00.000Z"
     rows: list[dict[str, object]] = [{"user_name": "Jo", "character_name": "Bot", "create_date": moment}]
@@ -153,7 +153,7 @@ def test_an_import_in_which_everything_has_one_moment(small: backscroll.Engine, 
     ]
 
 
-def test_forks_of_forks_with_changes_in_between(engine: backscroll.Engine) -> None:
+def test_forks_of_forks_equal_their_rebuild(engine: backscroll.Engine) -> None:
     """Each generation edits, deletes, corrects, forks in the middle and restores: every one equals its rebuild."""
     thread = engine.create("generation 0")
     for n in range(7):

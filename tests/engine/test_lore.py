@@ -59,7 +59,7 @@ def reasons(prompt: Any) -> list[str]:
     return [item.reason for item in prompt.receipt.items if item.section == "lore"]
 
 
-def test_a_question_wakes_the_entry_and_the_receipt_names_it(thread: Thread) -> None:
+def test_matching_question_adds_an_entry_and_the_receipt_names_it(thread: Thread) -> None:
     """The words stand in the prompt once, behind the question; the receipt says which entry and what woke it."""
     thread.append("user", "Who are the Gravewings?", author="Ann")
     prompt = thread.prompt(8000)
@@ -76,7 +76,7 @@ def test_a_question_wakes_the_entry_and_the_receipt_names_it(thread: Thread) -> 
     assert prompt.receipt.sections()["lore"] > 0
 
 
-def test_prompts_only_grow(thread: Thread) -> None:
+def test_prompts_with_lore_only_grow(thread: Thread) -> None:
     """What was placed stays where it is, is not placed again, and what wakes later comes behind."""
     thread.append("user", "Who are the Gravewings?")
     first = thread.prompt(8000)
@@ -90,14 +90,14 @@ def test_prompts_only_grow(thread: Thread) -> None:
     assert second.receipt.broken == {}
 
 
-def test_a_recursion_names_the_entry_it_came_through(thread: Thread) -> None:
+def test_recursive_entry_names_the_entry_that_matched(thread: Thread) -> None:
     """The lamp burns whale oil, so whales wake, once somebody speaks of a song."""
     thread.append("user", "Light the lamp and sing a song.")
     prompt = thread.prompt(8000)
     assert "lorebook entry «whales» of «Skarholm»: woken by «whale» in entry «lamp»" in reasons(prompt)
 
 
-def test_what_woke_an_entry_can_be_taken_back(thread: Thread) -> None:
+def test_removing_the_matching_message_removes_the_entry(thread: Thread) -> None:
     """Edited or deleted words wake nothing: the entry goes with them, and comes back with them."""
     asked = thread.append("user", "Who are the Gravewings?")
     thread.append("assistant", "You will see.")
@@ -111,7 +111,7 @@ def test_what_woke_an_entry_can_be_taken_back(thread: Thread) -> None:
     assert lore(thread.prompt(8000)) == ["tide"]
 
 
-def test_a_book_that_is_dropped_is_gone_from_the_next_prompt(thread: Thread) -> None:
+def test_dropped_lorebook_leaves_the_next_prompt(thread: Thread) -> None:
     """With every word; undo brings the very same prompt back, and so does no other book of that name."""
     thread.append("user", "Who are the Gravewings?")
     before = thread.prompt(8000)
@@ -130,7 +130,7 @@ def test_a_book_that_is_dropped_is_gone_from_the_next_prompt(thread: Thread) -> 
     assert "Gravewings are harmless." in changed
 
 
-def test_a_compaction_places_anew_what_is_awake(thread: Thread) -> None:
+def test_compaction_places_active_entries_again(thread: Thread) -> None:
     """What was placed before goes with what was condensed; constant entries and what the newest words wake come again."""
     thread.append("user", "Who are the Gravewings?")
     thread.prompt(3000)
@@ -145,7 +145,7 @@ def test_a_compaction_places_anew_what_is_awake(thread: Thread) -> None:
     assert prompt.receipt.total <= 3000
 
 
-def test_the_budget(thread: Thread, engine: Engine) -> None:
+def test_lore_budget_prefers_constant_entries_and_order(thread: Thread, engine: Engine) -> None:
     """Constant entries come first, then by order; what finds no room is told."""
     many = {
         str(n): {
@@ -185,7 +185,7 @@ def test_the_budget(thread: Thread, engine: Engine) -> None:
     assert {e.name: e.state for e in thread.lore.entries(4000)}["e9"] == "shown"
 
 
-def test_the_budget_of_a_book(thread: Thread) -> None:
+def test_lorebook_budget_limits_its_entries(thread: Thread) -> None:
     """A book of a card may say how much all of its entries may take."""
     rows = [
         {"keys": ["gate"], "content": f"Gate {n}. " * 20, "name": f"g{n}", "insertion_order": n}
@@ -196,7 +196,7 @@ def test_the_budget_of_a_book(thread: Thread) -> None:
     assert [name for name in lore(thread.prompt(8000)) if name.startswith("g")] == ["g4"]
 
 
-def test_places(thread: Thread) -> None:
+def test_entry_positions_order_the_prompt(thread: Thread) -> None:
     """Before the character, behind it, near the answer, behind the history: in this order, whatever their order of finding."""
     thread.lore.drop("Skarholm")
     rows = {
@@ -218,7 +218,7 @@ def test_places(thread: Thread) -> None:
     assert lore(thread.prompt(8000)) == ["before", "after", "far", "near"]
 
 
-def test_states_say_why(thread: Thread) -> None:
+def test_entry_states_give_a_reason(thread: Thread) -> None:
     """Every entry with its state: in prompts, next, asleep, off; a key that cannot be used is named."""
     bad = {
         "entries": {"0": {"uid": 0, "key": ["/(a+)+/"], "keysecondary": [], "comment": "bad", "content": "x"}}
@@ -234,7 +234,7 @@ def test_states_say_why(thread: Thread) -> None:
     assert {e.name: e.state for e in thread.lore.entries(8000)}["gravewing"] == "shown"
 
 
-def test_a_chinese_book(engine: Engine) -> None:
+def test_chinese_lorebook_matches_without_word_boundaries(engine: Engine) -> None:
     """Keys without word boundaries, and a heading in Chinese."""
     thread = engine.create("天阙", kind="roleplay", language="zh")
     rows = {
@@ -261,7 +261,7 @@ def test_a_chinese_book(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("name", ["maren.png", "maren.charx", "maren.json"])
-def test_a_card_is_imported_with_its_book(engine: Engine, tmp_path: Path, name: str) -> None:
+def test_imported_card_brings_its_lorebook(engine: Engine, tmp_path: Path, name: str) -> None:
     """A conversation that begins with the card; its book wakes; importing it again changes nothing."""
     raw = json.dumps(V2).encode()
     data = {
@@ -292,7 +292,7 @@ def test_a_card_is_imported_with_its_book(engine: Engine, tmp_path: Path, name: 
     assert thread.head == head
 
 
-def test_a_book_that_a_user_dropped_does_not_come_back(engine: Engine, tmp_path: Path) -> None:
+def test_dropped_lorebook_does_not_return_on_reimport(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "maren.json"
     file.write_text(json.dumps(V2))
     (report,) = engine.import_path(str(file))
@@ -302,7 +302,7 @@ def test_a_book_that_a_user_dropped_does_not_come_back(engine: Engine, tmp_path:
     assert thread.lore.entries(8000) == []
 
 
-def test_a_card_is_told_to_a_thread_that_goes_on(engine: Engine) -> None:
+def test_card_can_be_added_to_an_existing_thread(engine: Engine) -> None:
     """Then its description stands in prompts as an entry that is always awake."""
     thread = engine.create("Harbour", kind="roleplay")
     thread.lore.add("maren", picture(text_chunk("chara", V2)))
@@ -316,7 +316,7 @@ def test_a_card_is_told_to_a_thread_that_goes_on(engine: Engine) -> None:
         thread.lore.add("x", b"\xff\x00\xfe")
 
 
-def test_the_character_speaks_where_the_assistant_does(engine: Engine, tmp_path: Path) -> None:
+def test_character_of_a_card_is_the_assistant(engine: Engine, tmp_path: Path) -> None:
     """Its card gives the node its attributes, with their source; `assistant` is nobody."""
     card = {
         "name": "Maren",
@@ -349,7 +349,7 @@ def test_the_character_speaks_where_the_assistant_does(engine: Engine, tmp_path:
     assert any(f.evidence[0].note == "world: Maren: gravewing" for f in moths.attributes)
 
 
-def test_nodes_that_only_the_world_speaks_of(thread: Thread) -> None:
+def test_nodes_known_only_from_lore(thread: Thread) -> None:
     """They can be asked for, deleted, and are gone with their book."""
     assert thread.graph.node("gravewing").attribute("kind") == "moths of ash"
     assert "Gravewing" in {n.name for n in thread.graph.nodes()}
@@ -360,7 +360,7 @@ def test_nodes_that_only_the_world_speaks_of(thread: Thread) -> None:
     assert thread.graph.nodes() == []
 
 
-def test_forks_and_copies_carry_the_books(thread: Thread, engine: Engine, tmp_path: Path) -> None:
+def test_forks_and_copies_keep_lorebooks(thread: Thread, engine: Engine, tmp_path: Path) -> None:
     """A fork wakes the same entries; a native copy gives the same prompt, byte for byte."""
     thread.append("user", "Who are the Gravewings?")
     prompt = thread.prompt(8000)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_first_thing_that_every_user_has(sqlite_url: str) -> None:
+def test_sillytavern_default_card_works_end_to_end(sqlite_url: str) -> None:
     """The card comes in, a question wakes the entry, the receipt names it, the graph knows who is who."""
     with backscroll.open(sqlite_url, background=False) as store:
         (report,) = store.import_path(str(CARD))
@@ -43,7 +43,7 @@ def test_the_first_thing_that_every_user_has(sqlite_url: str) -> None:
         assert not any(node.name.casefold() == "assistant" for node in thread.graph.nodes())
 
 
-def test_the_book_by_itself(sqlite_url: str) -> None:
+def test_sillytavern_lorebook_can_be_added_alone(sqlite_url: str) -> None:
     """As it lies beside the card, told to a conversation of one's own."""
     with backscroll.open(sqlite_url, background=False) as store:
         thread = store.create("Eldoria", kind="roleplay")

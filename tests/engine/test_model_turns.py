@@ -63,7 +63,7 @@ def moods(thread: backscroll.Thread) -> list[str]:
     return [f.value for f in thread.graph.node("Ellie").attributes if f.predicate == "mood"]
 
 
-def test_a_fork_that_somebody_holds_learns_what_was_read(
+def test_cached_graph_of_a_fork_sees_a_new_reading(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
     """A fork shares the turns: when the other thread is read, its graph in another process says so at once."""
@@ -76,7 +76,7 @@ def test_a_fork_that_somebody_holds_learns_what_was_read(
     assert moods(other.thread(thread.id)) == ["modelled"]
 
 
-def test_the_same_words_elsewhere_are_read_as_well(
+def test_identical_turn_in_another_thread_reuses_the_reading(
     two: tuple[backscroll.Engine, backscroll.Engine], server: ScriptedServer
 ) -> None:
     """Another conversation with the same words costs nothing, and whoever holds its graph sees what was read."""
@@ -94,7 +94,7 @@ def test_the_same_words_elsewhere_are_read_as_well(
     assert graph_dump(far) == graph_dump(one.thread(second.id))
 
 
-def test_forgetting_a_tool_message_leaves_nothing_of_it_in_what_was_read(
+def test_forgetting_a_tool_message_erases_it_from_readings(
     two: tuple[backscroll.Engine, backscroll.Engine], tmp_path: Path
 ) -> None:
     """What rules knew from tools stands beside what the model read; it goes with the message too."""
@@ -114,7 +114,7 @@ def test_forgetting_a_tool_message_leaves_nothing_of_it_in_what_was_read(
     assert not [p for p in tmp_path.iterdir() if b"secretplace" in p.read_bytes()]
 
 
-def test_a_turn_that_says_too_little_for_a_model_is_not_due_for_ever(
+def test_turn_without_content_counts_as_processed(
     two: tuple[backscroll.Engine, backscroll.Engine], server: ScriptedServer
 ) -> None:
     """Nobody is asked about "ok"; what rules found is all there is, and the turn counts as processed."""

@@ -27,7 +27,9 @@ def read_pages(thread: Thread, first: int, last: int) -> None:
         thread.append("assistant", f"Page {n} is read. {words}")
 
 
-def test_words_of_a_model_come_with_a_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_summaries_appear_with_the_next_compaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A prompt keeps its bytes while a model writes; the next compaction shows what was written."""
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "config.toml"))
     with backscroll.open(tmp_path / "s.db", background=False) as engine:

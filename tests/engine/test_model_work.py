@@ -62,7 +62,7 @@ def written(engine: Engine, thread: Thread) -> set[tuple[int, int]]:
     return {(n.level, n.opening.seq) for n in found if n.key in words}
 
 
-def test_without_a_provider_nothing_is_asked(engine: Engine) -> None:
+def test_no_model_is_asked_without_a_provider(engine: Engine) -> None:
     """Rules are the default; asking for a model anyway says what is missing."""
     thread = talk(engine, 6)
     assert write_pending(engine, thread.id, 10) == 0
@@ -71,7 +71,7 @@ def test_without_a_provider_nothing_is_asked(engine: Engine) -> None:
     assert "providers" in caught.value.hint
 
 
-def test_steady_turns_are_written_in_the_background(engine: Engine, tmp_path: Path) -> None:
+def test_steady_turns_are_summarized_in_the_background(engine: Engine, tmp_path: Path) -> None:
     """The last turns, which may still be edited, cost nothing; a second look finds nothing to do."""
     thread = talk(engine, 8)
     with configured(tmp_path) as server:
@@ -86,7 +86,7 @@ def test_steady_turns_are_written_in_the_background(engine: Engine, tmp_path: Pa
     assert len([n for level, n in written(engine, thread) if level == 0]) >= 3
 
 
-def test_new_turns_are_written_as_they_grow_old(engine: Engine, tmp_path: Path) -> None:
+def test_new_turns_are_summarized_once_steady(engine: Engine, tmp_path: Path) -> None:
     """Incremental: what is written stays, only what became steady is added."""
     thread = talk(engine, 6)
     with configured(tmp_path):
@@ -117,7 +117,7 @@ def test_imported_turns_wait_for_consent(engine: Engine, tmp_path: Path) -> None
         assert estimate(engine, thread.id).texts == 0
 
 
-def test_an_edit_makes_one_path_due(engine: Engine, tmp_path: Path) -> None:
+def test_edit_makes_only_one_path_due(engine: Engine, tmp_path: Path) -> None:
     """After an edit of an old turn only that turn, and what stands above it, is written again; undoing it costs nothing."""
     thread = talk(engine, 30)
     with configured(tmp_path) as server:
@@ -137,7 +137,7 @@ def test_an_edit_makes_one_path_due(engine: Engine, tmp_path: Path) -> None:
         assert len(server.asked) == first + len(again)
 
 
-def test_a_deleted_turn_leaves_no_words(engine: Engine, tmp_path: Path) -> None:
+def test_deleted_turn_leaves_no_summary_text(engine: Engine, tmp_path: Path) -> None:
     """What the nodes of the tree say after a delete was written without the deleted turn."""
     thread = talk(engine, 12)
     echo = Line(contains=("Read page 2.",), text=json.dumps({"text": "Page two says xylophone."}))
@@ -156,7 +156,7 @@ def test_a_deleted_turn_leaves_no_words(engine: Engine, tmp_path: Path) -> None:
     assert not any("xylophone" in w.text for w in words.values())
 
 
-def test_a_service_that_is_down_stops_the_work_and_not_the_thread(engine: Engine, tmp_path: Path) -> None:
+def test_failing_service_stops_the_work_after_one_call(engine: Engine, tmp_path: Path) -> None:
     """One failed call, not one for every text; when it is up again the work goes on."""
     thread = talk(engine, 10)
     with configured(tmp_path, Line(fault=Fault(500, "down"))) as server:
@@ -169,7 +169,7 @@ def test_a_service_that_is_down_stops_the_work_and_not_the_thread(engine: Engine
         assert write_pending(engine, thread.id, 100) > 0
 
 
-def test_useless_answers_are_not_asked_for_for_ever(engine: Engine, tmp_path: Path) -> None:
+def test_unusable_answers_are_retried_once_only(engine: Engine, tmp_path: Path) -> None:
     """Two tries for each text, then rules stand for good."""
     thread = talk(engine, 6)
     with configured(tmp_path, Line(text="{no")) as server:
@@ -188,7 +188,7 @@ def test_summaries_can_be_switched_off(engine: Engine, tmp_path: Path) -> None:
         assert server.asked == []
 
 
-def test_what_was_written_later_can_be_left_out(engine: Engine, tmp_path: Path) -> None:
+def test_summaries_after_a_moment_can_be_excluded(engine: Engine, tmp_path: Path) -> None:
     """A prompt that was compacted before sees none of it, so that its beginning stays as it was."""
     thread = talk(engine, 8)
     before = engine.means.now()
@@ -199,7 +199,7 @@ def test_what_was_written_later_can_be_left_out(engine: Engine, tmp_path: Path) 
     assert engine.store.read(lambda reader: node_words(reader, found, engine.means.now()))
 
 
-def test_work_speaks_of_the_moment_that_the_tree_has_seen(engine: Engine, tmp_path: Path) -> None:
+def test_summaries_are_written_for_the_state_of_the_tree(engine: Engine, tmp_path: Path) -> None:
     """Words that came after the tree last looked are never written under an older key."""
     thread = talk(engine, 8)
     message = thread.message(0)
@@ -209,7 +209,7 @@ def test_work_speaks_of_the_moment_that_the_tree_has_seen(engine: Engine, tmp_pa
         assert not any("Zebra" in a.everything for a in server.asked)
 
 
-def test_one_writer_at_a_time(engine: Engine, tmp_path: Path) -> None:
+def test_one_writer_per_thread_at_a_time(engine: Engine, tmp_path: Path) -> None:
     """While somebody has a thread written, others leave it alone; whoever died lets go after a while."""
     thread = talk(engine, 8)
     name = f"modelling {thread.id}"
@@ -226,16 +226,16 @@ def test_one_writer_at_a_time(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_two_at_once_pay_once_on_postgresql(
+def test_concurrent_writers_pay_once_on_postgresql(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same where the store is a server."""
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "config.toml"))
     with backscroll.open(database_url, background=False) as engine:
-        test_two_at_once_pay_once(engine, tmp_path)
+        test_concurrent_writers_pay_once(engine, tmp_path)
 
 
-def test_two_at_once_pay_once(engine: Engine, tmp_path: Path) -> None:
+def test_concurrent_writers_pay_once(engine: Engine, tmp_path: Path) -> None:
     """Threads of this process that want the same texts make each call once."""
     thread = talk(engine, 8)
     with configured(tmp_path, Line(text="Fine.", delay=0.02)) as server:

@@ -90,7 +90,7 @@ def ledger(engine: Engine) -> list[str]:
 GOOD = Line(text=json.dumps({"text": "Tides were read."}))
 
 
-def test_an_answer_is_paid_for_once(engine: Engine) -> None:
+def test_answer_is_paid_for_once(engine: Engine) -> None:
     """Made, kept, on the ledger; asked again, nothing is called."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
@@ -109,7 +109,7 @@ def test_an_answer_is_paid_for_once(engine: Engine) -> None:
     assert not charge.estimated
 
 
-def test_a_call_is_on_the_ledger_while_the_model_is_at_work(engine: Engine) -> None:
+def test_open_call_is_on_the_ledger(engine: Engine) -> None:
     """A program that dies meanwhile has asked all the same: whoever looks finds the call, as one without an answer."""
     seen: list[list[str]] = []
     thread = talk(engine)
@@ -127,7 +127,7 @@ def test_a_call_is_on_the_ledger_while_the_model_is_at_work(engine: Engine) -> N
     assert ledger(engine) == ["failed", "summary"]
 
 
-def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine, tmp_path: Path) -> None:
+def test_journaled_reply_is_not_paid_for_again(engine: Engine, tmp_path: Path) -> None:
     """Where the artefact is gone but the reply is there, folding it costs nothing."""
     thread = talk(engine)
     plan = planned(thread)
@@ -150,7 +150,7 @@ def test_a_reply_in_the_journal_is_not_paid_for_again(engine: Engine, tmp_path: 
         assert ledger(other) == []
 
 
-def test_another_model_makes_nothing_due(engine: Engine) -> None:
+def test_changing_the_model_makes_nothing_due(engine: Engine) -> None:
     """What an earlier model wrote stays; only who asks for it gets new words, and then those are shown."""
     thread = talk(engine)
     rule = planned(thread).rule_key
@@ -167,7 +167,7 @@ def test_another_model_makes_nothing_due(engine: Engine) -> None:
     assert {key: words.model for key, words in shown.items()} == {rule: "n"}
 
 
-def test_an_answer_that_cannot_be_used_is_asked_for_once_more(engine: Engine) -> None:
+def test_unusable_answer_is_retried_once(engine: Engine) -> None:
     """With the reason; both calls are on the ledger."""
     thread = talk(engine)
     with at_work(engine, Line(text='{"text": 7}', times=1), Line(text="Better.")) as (working, server):
@@ -178,7 +178,7 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more(engine: Engine) ->
     assert ledger(engine) == ["summary", "retry"]
 
 
-def test_after_two_useless_answers_rules_stand(engine: Engine) -> None:
+def test_rules_apply_after_two_unusable_answers(engine: Engine) -> None:
     """The failure is kept with its reason, and nothing is ever paid for it again."""
     thread = talk(engine)
     plan = planned(thread)
@@ -195,7 +195,7 @@ def test_after_two_useless_answers_rules_stand(engine: Engine) -> None:
     assert "JSON" in failure.why
 
 
-def test_a_busy_service_is_tried_again_as_it_asks(engine: Engine) -> None:
+def test_rate_limited_service_is_retried_after_its_delay(engine: Engine) -> None:
     """Pauses follow the service's own word, else they grow; every failed attempt is on the ledger."""
     thread = talk(engine)
     waits = Waits()
@@ -219,7 +219,7 @@ def test_a_busy_service_is_tried_again_as_it_asks(engine: Engine) -> None:
     ],
     ids=["key", "model", "request", "down", "later", "cut"],
 )
-def test_a_service_that_fails_leaves_rules(engine: Engine, line: Line, attempts: int) -> None:
+def test_rules_apply_if_the_service_fails(engine: Engine, line: Line, attempts: int) -> None:
     """Deterministic, explained, every attempt on the ledger; it may work later, and then does."""
     thread = talk(engine)
     plan = planned(thread)
@@ -235,7 +235,7 @@ def test_a_service_that_fails_leaves_rules(engine: Engine, line: Line, attempts:
     assert engine.store.read(lambda reader: failure_of(reader, plan)) is None
 
 
-def test_a_prompt_that_overflows_leaves_rules(engine: Engine) -> None:
+def test_rules_apply_if_the_prompt_overflows(engine: Engine) -> None:
     """A window too small is no reason to wait or to fail."""
     thread = talk(engine)
     with at_work(engine, GOOD, window=100) as (working, server):
@@ -245,7 +245,7 @@ def test_a_prompt_that_overflows_leaves_rules(engine: Engine) -> None:
     assert len(server.asked) == 1
 
 
-def test_without_a_key_rules_stand(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_apply_without_a_key(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason names the variable; nobody is called."""
     monkeypatch.delenv("PLANTED")
     thread = talk(engine)
@@ -256,7 +256,7 @@ def test_without_a_key_rules_stand(engine: Engine, monkeypatch: pytest.MonkeyPat
     assert server.asked == []
 
 
-def test_limits_on_money_are_kept(tmp_path: Path) -> None:
+def test_spending_limit_prevents_the_call(tmp_path: Path) -> None:
     """A call that would pass the limit is not made."""
     prices = tmp_path / "prices.toml"
     prices.write_text('[[model]]\nmatch = "m"\ninput = 1000\noutput = 1000\n')
@@ -270,7 +270,7 @@ def test_limits_on_money_are_kept(tmp_path: Path) -> None:
         assert ledger(engine) == []
 
 
-def test_what_was_forgotten_meanwhile_is_not_kept(engine: Engine) -> None:
+def test_answer_about_words_forgotten_meanwhile_is_dropped(engine: Engine) -> None:
     """Words erased while the model was at work do not come back in its answer."""
     thread = talk(engine)
     plan = planned(thread)
@@ -283,7 +283,7 @@ def test_what_was_forgotten_meanwhile_is_not_kept(engine: Engine) -> None:
     assert ledger(engine) == ["summary"]
 
 
-def test_forgetting_takes_what_models_made(engine: Engine) -> None:
+def test_forget_erases_model_results(engine: Engine) -> None:
     """Replies, artefacts and failures go with the words that they rest on."""
     thread, other = talk(engine), talk(engine, "currents")
     with at_work(engine, Line(contains=("currents",), text="{broken"), GOOD) as (working, _):
@@ -298,7 +298,7 @@ def test_forgetting_takes_what_models_made(engine: Engine) -> None:
     assert engine.store.read(lambda reader: failure_of(reader, failed)) is None
 
 
-def test_the_names_that_prompts_ask_about_are_those_of_the_recipes() -> None:
+def test_recipe_names_used_by_prompts_match_the_recipes() -> None:
     """Written twice, so that asking loads nothing."""
     from backscroll.derive.models import assertions as model_assertions
     from backscroll.derive.models import gist as model_gist

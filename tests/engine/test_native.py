@@ -45,7 +45,7 @@ def everything(engine: backscroll.Engine) -> dict[str, list[tuple[str, ...]]]:
     return {t.id: [(str(m.id), m.digest, m.at) for m in engine.thread(t.id)] for t in engine.threads()}
 
 
-def test_a_whole_store_makes_an_exact_round_trip(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_whole_store_round_trips_exactly(store: backscroll.Engine, tmp_path: Path) -> None:
     """Export, import elsewhere, export again: the same lines, the same histories, the same bytes, all verified."""
     store.export(None, "native", str(tmp_path / "a.jsonl"))
     with backscroll.open(tmp_path / "two.db") as other:
@@ -69,7 +69,7 @@ def test_a_whole_store_makes_an_exact_round_trip(store: backscroll.Engine, tmp_p
     assert lines[0] == lines[1]
 
 
-def test_one_fork_brings_the_past_it_shares(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_exported_fork_includes_its_shared_past(store: backscroll.Engine, tmp_path: Path) -> None:
     """Exporting a single fork is enough to rebuild it elsewhere."""
     fork = next(t for t in store.threads() if t.title == "fork" and t.messages == 3)
     store.export([fork.id], "native", str(tmp_path / "f.jsonl"))
@@ -83,7 +83,7 @@ def test_one_fork_brings_the_past_it_shares(store: backscroll.Engine, tmp_path: 
         assert other.verify().ok
 
 
-def test_two_ways_become_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_divergent_logs_become_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
     """When both stores went on from the same event, the file's way becomes a fork and nothing is lost."""
     name = next(t.id for t in store.threads() if t.parent is None)
     store.export([name], "native", str(tmp_path / "a.jsonl"))
@@ -101,7 +101,7 @@ def test_two_ways_become_a_fork(store: backscroll.Engine, tmp_path: Path) -> Non
         assert store.verify().ok
 
 
-def test_tasks_of_the_other_way_come_along(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_tasks_of_a_divergent_log_are_imported(store: backscroll.Engine, tmp_path: Path) -> None:
     """Steps of tasks that were taken elsewhere after the ways parted: same titles, states, verdicts, messages in the fork."""
     thread = store.create("work")
     thread.append("user", "hello")
@@ -141,7 +141,9 @@ def _told(thread: backscroll.Thread, task: Any) -> tuple[Any, ...]:
     return task.title, task.state, task.current, attempts, words, followed, task.feedback
 
 
-def test_what_was_put_in_between_stands_there_in_the_fork(store: backscroll.Engine, tmp_path: Path) -> None:
+def test_inserts_and_moves_of_a_divergent_log_keep_their_places(
+    store: backscroll.Engine, tmp_path: Path
+) -> None:
     """Insertions, moves and undone moves of the other way keep their places."""
     thread = store.create("t")
     first = thread.append("user", "one")
@@ -164,7 +166,7 @@ def test_what_was_put_in_between_stands_there_in_the_fork(store: backscroll.Engi
         assert store.verify().ok
 
 
-def test_a_forget_elsewhere_reaches_here_and_never_the_other_way(
+def test_imported_forget_erases_and_old_exports_restore_nothing(
     store: backscroll.Engine, tmp_path: Path
 ) -> None:
     """An imported forget erases the words here; an old export does not bring forgotten words back."""
@@ -185,7 +187,7 @@ def test_a_forget_elsewhere_reaches_here_and_never_the_other_way(
 
 
 @pytest.mark.parametrize("change", ["body", "hash", "actor", "cut"])
-def test_a_changed_line_is_not_believed(store: backscroll.Engine, tmp_path: Path, change: str) -> None:
+def test_modified_line_is_refused(store: backscroll.Engine, tmp_path: Path, change: str) -> None:
     """A line that does not verify is reported with its number, and what came before it is taken in."""
     thread = store.create("t")
     for text in ("one", "two", "three"):
@@ -209,7 +211,7 @@ def test_a_changed_line_is_not_believed(store: backscroll.Engine, tmp_path: Path
         assert other.verify().ok
 
 
-def test_a_forget_that_arrives_takes_the_bytes_and_what_was_made_too(tmp_path: Path) -> None:
+def test_imported_forget_erases_blobs_and_derived_data(tmp_path: Path) -> None:
     """Pictures, artefacts and summaries of a message that was forgotten elsewhere go here as well."""
     picture = b"\x89PNG a picture of the secret"
     with backscroll.open(tmp_path / "one.db") as one:
@@ -229,7 +231,7 @@ def test_a_forget_that_arrives_takes_the_bytes_and_what_was_made_too(tmp_path: P
         assert two.verify().ok
 
 
-def test_crops_of_a_way_that_became_a_fork_are_not_in_force(tmp_path: Path) -> None:
+def test_crops_of_a_divergent_log_are_not_in_force(tmp_path: Path) -> None:
     """Numbers and places of one log mean nothing in another: the fork shows everything, undo still fits, and it is said."""
     with backscroll.open(tmp_path / "one.db") as one:
         thread = one.create("t")
@@ -261,7 +263,7 @@ def test_crops_of_a_way_that_became_a_fork_are_not_in_force(tmp_path: Path) -> N
         assert one.verify().ok
 
 
-def test_a_fork_of_what_was_forgotten_counts_right_elsewhere(tmp_path: Path) -> None:
+def test_imported_fork_of_a_forgotten_message_counts_correctly(tmp_path: Path) -> None:
     """A message that parent and fork showed is forgotten: brought into another store, both count what they show."""
     with backscroll.open(tmp_path / "one.db", background=False) as engine:
         thread = engine.create("one")
@@ -282,7 +284,7 @@ def test_a_fork_of_what_was_forgotten_counts_right_elsewhere(tmp_path: Path) -> 
         ]
 
 
-def test_what_a_fork_does_not_have_is_not_found_for_it_elsewhere(tmp_path: Path) -> None:
+def test_imported_fork_does_not_index_later_words_of_its_parent(tmp_path: Path) -> None:
     """Words after the place of a fork that its parent has changed since are in nobody's history, and in no index."""
     with backscroll.open(tmp_path / "one.db", background=False) as engine:
         thread = engine.create("one")

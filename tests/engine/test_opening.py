@@ -15,7 +15,7 @@ import backscroll
 from tests.contracts.talk import say
 
 
-def test_the_default_store_is_in_the_users_folder(tmp_path: Path) -> None:
+def test_default_store_is_in_the_home_folder(tmp_path: Path) -> None:
     """Without an address the store is one file below the home folder, which is made when needed."""
     with backscroll.open() as engine:
         engine.create("x")
@@ -23,7 +23,7 @@ def test_the_default_store_is_in_the_users_folder(tmp_path: Path) -> None:
     assert [p.name for p in made] == ["backscroll.db"]
 
 
-def test_the_environment_names_store_and_actor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_sets_store_and_actor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is set in the environment holds where nothing else is said."""
     monkeypatch.setenv("BACKSCROLL_STORE", str(tmp_path / "env.db"))
     monkeypatch.setenv("BACKSCROLL_ACTOR", "user:env")
@@ -36,7 +36,7 @@ def test_the_environment_names_store_and_actor(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("settings", [{"actor": "two\nlines"}, {"patience": "long"}, {"tenant": 5}])
-def test_settings_that_make_no_sense_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
     """Values of the wrong kind are refused, and the store can be opened afterwards."""
     with pytest.raises(backscroll.InvalidInput):
         backscroll.open(tmp_path / "store.db", **settings)
@@ -44,7 +44,7 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, settings: dict[
         engine.create("x")
 
 
-def test_closing_once_too_often_does_no_harm(tmp_path: Path) -> None:
+def test_closing_twice_is_harmless(tmp_path: Path) -> None:
     """A handle that is closed twice takes nothing from those who open the store later."""
     engine = backscroll.open(tmp_path / "store.db")
     engine.close()
@@ -54,7 +54,7 @@ def test_closing_once_too_often_does_no_harm(tmp_path: Path) -> None:
         again.create("x")
 
 
-def test_whoever_asked_is_told_of_every_change(tmp_path: Path) -> None:
+def test_on_change_reports_every_write(tmp_path: Path) -> None:
     """After each write the thread is announced; reading and refused operations are not."""
     told: list[str] = []
     with backscroll.open(tmp_path / "store.db") as engine:
@@ -70,7 +70,7 @@ def test_whoever_asked_is_told_of_every_change(tmp_path: Path) -> None:
     assert told == [thread.id, thread.id, thread.id, fork.id, thread.id, fork.id]  # the fork shared the words
 
 
-def test_two_stores_are_two_engines(tmp_path: Path) -> None:
+def test_two_stores_have_separate_engines(tmp_path: Path) -> None:
     """Stores in one process have nothing to do with each other."""
     with backscroll.open(tmp_path / "a.db") as one, backscroll.open(tmp_path / "b.db") as two:
         assert one is not two
@@ -80,7 +80,7 @@ def test_two_stores_are_two_engines(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["a.db", "b.db"]
 
 
-def test_a_thread_says_what_it_is(tmp_path: Path) -> None:
+def test_repr_of_a_thread_shows_id_and_title(tmp_path: Path) -> None:
     """A handle shows the beginning of the id and the title."""
     with backscroll.open(tmp_path / "store.db") as engine:
         thread = engine.create("夜班车")
@@ -89,7 +89,7 @@ def test_a_thread_says_what_it_is(tmp_path: Path) -> None:
         assert Path(engine.store.location).name == "store.db"
 
 
-def test_an_old_handle_takes_nothing_from_a_newer_one(tmp_path: Path) -> None:
+def test_closing_an_old_handle_does_not_affect_a_newer_one(tmp_path: Path) -> None:
     """Closing again what was closed before does not close the store for whoever opened it since."""
     old = backscroll.open(tmp_path / "store.db")
     old.close()
@@ -105,7 +105,7 @@ def test_an_old_handle_takes_nothing_from_a_newer_one(tmp_path: Path) -> None:
         second.create("x")
 
 
-def test_a_name_that_is_refused_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_actor_closes_the_store_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the settings are refused after the file was opened, it is closed again."""
     from backscroll.stores.sqlite.store import SqliteStore
 
@@ -117,7 +117,7 @@ def test_a_name_that_is_refused_leaves_nothing_open(tmp_path: Path, monkeypatch:
     assert closed == [str(tmp_path / "store.db")]
 
 
-def test_a_link_leads_to_the_same_engine(tmp_path: Path) -> None:
+def test_symlinked_store_opens_the_same_engine(tmp_path: Path) -> None:
     """One file is one store, by whatever name it is opened."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -131,7 +131,7 @@ def test_a_link_leads_to_the_same_engine(tmp_path: Path) -> None:
         assert one is three
 
 
-def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+def test_circular_symlinks_are_refused(tmp_path: Path) -> None:
     """A path that leads nowhere is an error that says so, not a crash."""
     (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
     (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
@@ -140,7 +140,7 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_child_that_is_born_while_somebody_opens_can_open_too(tmp_path: Path) -> None:
+def test_process_forked_during_open_can_open_a_store(tmp_path: Path) -> None:
     """The lock that another thread held at that moment does not bind the child."""
     from backscroll.engine import opening
 
@@ -172,7 +172,7 @@ def test_a_child_that_is_born_while_somebody_opens_can_open_too(tmp_path: Path) 
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_tags_are_a_list(tmp_path: Path) -> None:
+def test_tags_must_be_a_list(tmp_path: Path) -> None:
     """One text is not taken apart into its letters."""
     with backscroll.open(tmp_path / "store.db") as engine:
         with pytest.raises(backscroll.InvalidInput, match="abc") as caught:

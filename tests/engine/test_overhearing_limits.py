@@ -15,7 +15,7 @@ HELLO: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "conte
 
 
 @pytest.mark.parametrize("figure", [-5, 1e30, "many", [1], 5 * 10**9], ids=repr)
-def test_an_answer_is_recorded_whatever_its_usage_says(tmp_path: Path, figure: Any) -> None:
+def test_answer_is_recorded_despite_invalid_usage(tmp_path: Path, figure: Any) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         thread = engine.create("t")
         heard = overhear(thread, "openai-chat", HELLO)
@@ -29,7 +29,7 @@ def test_an_answer_is_recorded_whatever_its_usage_says(tmp_path: Path, figure: A
         assert is_cut(thread.message(-1))
 
 
-def test_a_streamed_call_that_was_cut_is_recorded_as_such(tmp_path: Path) -> None:
+def test_cut_streamed_call_is_recorded_as_cut(tmp_path: Path) -> None:
     pieces = StreamPieces("anthropic", "claude-sonnet-4-5")
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": {"role": "assistant", "content": []}},
@@ -56,7 +56,7 @@ def test_a_streamed_call_that_was_cut_is_recorded_as_such(tmp_path: Path) -> Non
         assert cut_calls(thread.message(-1)) == {"c1"}
 
 
-def test_a_programs_limit_is_kept_within_the_window(tmp_path: Path) -> None:
+def test_requested_output_limit_is_kept_within_the_window(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         thread = engine.create("t")
         for n in range(200):

@@ -21,7 +21,7 @@ class Clock:
         monkeypatch.setattr(pacing.time, "perf_counter", lambda: self.now)
 
 
-def test_rest_is_in_proportion_to_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rest_is_proportional_to_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long while somebody calls, short when nobody does, and never longer than a second."""
     clock, callers, rests = Clock(monkeypatch), Callers(), list[float]()
     pace = Pace(callers, rests.append)
@@ -40,7 +40,7 @@ def test_rest_is_in_proportion_to_work(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_no_slice_begins_while_a_caller_is_inside() -> None:
+def test_no_slice_starts_during_a_call() -> None:
     """It begins when the last one leaves; who stays inside for ever does not stop it for ever."""
     callers, begun = Callers(), threading.Event()
     with callers.inside():
@@ -56,7 +56,7 @@ def test_no_slice_begins_while_a_caller_is_inside() -> None:
     assert callers.make_way(0)
 
 
-def test_a_call_that_fails_leaves(tmp_path: object) -> None:
+def test_failed_call_is_no_longer_counted(tmp_path: object) -> None:
     """An error inside does not count as a caller for ever."""
     with backscroll.open(f"{tmp_path}/s.db", background=False) as store:
         thread = store.create("t")
@@ -66,9 +66,7 @@ def test_a_call_that_fails_leaves(tmp_path: object) -> None:
         assert store.callers.make_way(0)
 
 
-def test_a_worker_beside_callers_takes_small_slices(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_worker_takes_small_slices(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every step is asked for a slice at a time; one that is run takes large ones."""
     taken: list[int] = []
 

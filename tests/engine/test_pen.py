@@ -52,13 +52,13 @@ def busy(engine: Engine) -> list[bytes]:
     return [event.hash for event in (*thread.events(), *fork.events())]
 
 
-def test_the_log_follows_from_what_was_done(engine: Engine, tmp_path: Path) -> None:
+def test_same_operations_give_the_same_log(engine: Engine, tmp_path: Path) -> None:
     """Two stores to which the same was done at the same times hold the same log."""
     with Engine(SqliteStore(tmp_path / "twin.db"), Settings(), still()) as twin:
         assert busy(engine) == busy(twin)
 
 
-def test_every_salt_is_fresh(engine: Engine) -> None:
+def test_salts_are_unique(engine: Engine) -> None:
     """Equal words are sealed differently, so that one seal tells nothing about another."""
     thread = engine.create()
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_every_salt_is_fresh(engine: Engine) -> None:
     assert len({event.salt for event in events}) == len({event.commit for event in events}) == 3
 
 
-def test_a_pen_writes_and_reads_in_one_transaction(engine: Engine) -> None:
+def test_pen_writes_and_reads_in_one_transaction(engine: Engine) -> None:
     """Several strokes of one pen see each other, link to each other, and are all there afterwards."""
     thread = engine.create()
 
@@ -89,7 +89,7 @@ def test_a_pen_writes_and_reads_in_one_transaction(engine: Engine) -> None:
     proof.assert_sound(engine)
 
 
-def test_what_fails_half_way_leaves_nothing(engine: Engine) -> None:
+def test_failed_transaction_leaves_nothing(engine: Engine) -> None:
     """When the work of a transaction fails after some strokes, none of them is in the log."""
     thread = engine.create()
     thread.append("user", "before")
@@ -109,19 +109,19 @@ def test_what_fails_half_way_leaves_nothing(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "two\nlines", "nul\0", "\ud800", "bell\a", "\u2028"])
-def test_names_that_no_actor_may_have(name: str) -> None:
+def test_invalid_actor_names_are_refused(name: str) -> None:
     """An actor is one line of printable text."""
     with pytest.raises(backscroll.InvalidInput):
         checked_actor(name)
 
 
 @pytest.mark.parametrize("name", ["user", "user:ann", "小猫", "import:claude-code", "a b"])
-def test_names_that_an_actor_may_have(name: str) -> None:
+def test_valid_actor_names_are_accepted(name: str) -> None:
     """Any script and any separator will do."""
     assert checked_actor(name) == name
 
 
-def test_an_unknown_thread_has_no_pen(engine: Engine) -> None:
+def test_pen_for_an_unknown_thread_is_refused(engine: Engine) -> None:
     """Writing to a thread that is not in the store is refused."""
     with pytest.raises(backscroll.NotFound):
         engine.store.write(lambda tx: Pen(tx, "0" * 32, engine.means, "user"))

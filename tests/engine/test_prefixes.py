@@ -54,7 +54,7 @@ def grown(before: Prompt, after: Prompt) -> bool:
 # -- tools and system text ---------------------------------------------------------------------------------------
 
 
-def test_other_tools_leave_out_the_thinking_before_them(thread: Thread) -> None:
+def test_changed_tools_drop_earlier_thinking(thread: Thread) -> None:
     """And for good: with the first tools again, it may not come back into the middle. A copy of the log leaves out the same."""
     requests = [sent(ask(thread))]
     answer(thread, 1, Text("A crane."))
@@ -82,7 +82,7 @@ def test_other_tools_leave_out_the_thinking_before_them(thread: Thread) -> None:
         assert check_binding(requests[:number], requests[number]) == []
 
 
-def test_another_system_text_leaves_out_the_thinking_before_it(thread: Thread) -> None:
+def test_changed_system_text_drops_earlier_thinking(thread: Thread) -> None:
     ask(thread)
     answer(thread, 1, Text("A crane."))
     thread.append("user", "What else?")
@@ -94,7 +94,7 @@ def test_another_system_text_leaves_out_the_thinking_before_it(thread: Thread) -
     assert made.receipt.broken["thinking"] == 1
 
 
-def test_thinking_that_answered_no_prompt_of_ours_is_not_sent(thread: Thread) -> None:
+def test_thinking_of_foreign_replies_is_not_sent(thread: Thread) -> None:
     """An imported reply, or one that a program asked for by itself, was made under other words."""
     answer(thread, 1, Text("A crane."))
     thread.append("user", "What else?")
@@ -104,7 +104,7 @@ def test_thinking_that_answered_no_prompt_of_ours_is_not_sent(thread: Thread) ->
     assert thoughts(ask(thread)) == ["seal2"]
 
 
-def test_a_larger_budget_that_shows_the_past_again_leaves_out_what_was_thought_without_it(
+def test_larger_budget_drops_thinking_made_without_the_past(
     thread: Thread,
 ) -> None:
     requests: list[Sent] = []
@@ -121,7 +121,7 @@ def test_a_larger_budget_that_shows_the_past_again_leaves_out_what_was_thought_w
     assert check_binding(requests, sent(large)) == []
 
 
-def test_a_copy_of_the_log_leaves_out_the_same_thinking(thread: Thread, tmp_path: Path) -> None:
+def test_imported_copy_drops_the_same_thinking(thread: Thread, tmp_path: Path) -> None:
     ask(thread)
     answer(thread, 1, Text("A crane."))
     thread.append("user", "What else?")
@@ -140,7 +140,7 @@ def test_a_copy_of_the_log_leaves_out_the_same_thinking(thread: Thread, tmp_path
 # -- cuts --------------------------------------------------------------------------------------------------------
 
 
-def test_a_cut_keeps_the_thinking_that_stands_before_it(thread: Thread) -> None:
+def test_cut_keeps_thinking_before_it(thread: Thread) -> None:
     """Only what was made under the giant, and stands behind it, is worth nothing once it is cut."""
     requests: list[Sent] = []
     cut: Prompt | None = None
@@ -165,7 +165,7 @@ def test_a_cut_keeps_the_thinking_that_stands_before_it(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_stand_in_that_was_answered_stays(thread: Thread, wire: Wire) -> None:
+def test_answered_placeholder_result_stays(thread: Thread, wire: Wire) -> None:
     """The model was told that there is no result; the result comes later, in words, where it came."""
     tools = {"openai-chat": [{"type": "function", "function": {"name": "Read"}}],
              "openai-responses": [{"type": "function", "name": "Read"}], "anthropic": READ}[wire]  # fmt: skip
@@ -193,7 +193,7 @@ def _begins(before: Prompt, after: Prompt) -> bool:
     return check_growth(one, two) == []
 
 
-def test_a_result_that_comes_right_behind_its_call_takes_the_place_of_the_stand_in(thread: Thread) -> None:
+def test_result_replaces_an_unanswered_placeholder(thread: Thread) -> None:
     """Nobody answered the prompt with the stand-in at its end; the receipt says what changed."""
     ask(thread)
     answer(thread, 1, ToolCall("c1", "Read", {"path": "a"}), ToolCall("c2", "Read", {"path": "b"}))
@@ -209,7 +209,7 @@ def test_a_result_that_comes_right_behind_its_call_takes_the_place_of_the_stand_
     assert ask(thread).receipt.broken == {}
 
 
-def test_words_that_asked_to_continue_stay_when_the_user_speaks(thread: Thread) -> None:
+def test_continuation_request_stays_after_a_user_message(thread: Thread) -> None:
     ask(thread)
     cut = Content((Text("There are three"),), metadata={"model": MODEL, "act": {"cut": True}})
     thread.append("assistant", cut)
@@ -222,14 +222,14 @@ def test_words_that_asked_to_continue_stay_when_the_user_speaks(thread: Thread) 
     assert grown(second, ask(thread))
 
 
-def test_words_that_asked_to_continue_do_not_come_where_they_were_not_sent(thread: Thread) -> None:
+def test_continuation_request_is_not_added_if_it_was_not_sent(thread: Thread) -> None:
     cut = Content((Text("There are three"),), metadata={"model": MODEL, "act": {"cut": True}})
     thread.append("assistant", cut)
     thread.append("user", "Never mind.")
     assert "reached the output limit" not in json.dumps(ask(thread).messages)
 
 
-def test_a_reply_that_was_asked_to_go_on_stands_behind_those_words(thread: Thread) -> None:
+def test_continued_reply_follows_the_continuation_request(thread: Thread) -> None:
     """The wire wants the user to have the last word: what was added then is what the next thinking is bound to."""
     first = ask(thread)
     answer(thread, 1, Text("A crane."))
@@ -247,7 +247,7 @@ def test_a_reply_that_was_asked_to_go_on_stands_behind_those_words(thread: Threa
 # -- memories and tasks ------------------------------------------------------------------------------------------
 
 
-def test_forgetting_a_memory_reaches_what_was_placed(thread: Thread) -> None:
+def test_forgetting_a_memory_removes_its_placed_text(thread: Thread) -> None:
     memory = thread.memory.add("Bills above berth 40 are monthly.")
     other = thread.memory.add("The harbour master is Mira.")
     first = ask(thread)
@@ -273,7 +273,7 @@ def test_forgetting_a_memory_reaches_what_was_placed(thread: Thread) -> None:
     assert again.receipt.broken == {}
 
 
-def test_forgetting_a_lesson_reaches_the_task_that_is_reminded_of_it(thread: Thread) -> None:
+def test_forgetting_a_lesson_removes_its_reminder(thread: Thread) -> None:
     thread.tasks.start("Paint the crane")
     thread.append("user", "Please paint the crane red.")
     thread.tasks.attempt("Painted.")
@@ -292,7 +292,7 @@ def test_forgetting_a_lesson_reaches_the_task_that_is_reminded_of_it(thread: Thr
     assert not [b for b in after.blocks if b.tells]
 
 
-def test_a_task_that_ended_is_not_named_after_a_deleted_message(thread: Thread) -> None:
+def test_ended_task_is_not_named_after_a_deleted_message(thread: Thread) -> None:
     """The line about its end quotes what the user first asked for, where nobody gave it a title."""
     thread.tasks.start("", keep=True)
     said = thread.append("user", "Please find the secret berth of Captain Vale.")
@@ -308,7 +308,7 @@ def test_a_task_that_ended_is_not_named_after_a_deleted_message(thread: Thread) 
     assert "Captain Vale" not in json.dumps(after.messages, ensure_ascii=False)
 
 
-def test_a_result_is_not_told_any_more_once_what_it_speaks_of_is_gone(thread: Thread) -> None:
+def test_task_result_is_withheld_after_its_source_is_deleted(thread: Thread) -> None:
     thread.tasks.start("Find the berth")
     said = thread.append("user", "It is the berth of Captain Vale.")
     thread.append("assistant", "Let me look.")
@@ -318,7 +318,7 @@ def test_a_result_is_not_told_any_more_once_what_it_speaks_of_is_gone(thread: Th
     assert "Captain Vale" not in json.dumps(ask(thread).messages)
 
 
-def test_a_large_result_that_fits_a_large_budget_is_shown_whole_once(thread: Thread) -> None:
+def test_large_result_is_shown_in_full_if_it_fits(thread: Thread) -> None:
     thread.append("assistant", [ToolCall("c1", "Read", {"path": "a"})])
     lines = "\n".join(f"value {n} of the ledger is {n * 7}" for n in range(3000))
     assert 60_000 < len(lines) < 120_000
@@ -330,7 +330,7 @@ def test_a_large_result_that_fits_a_large_budget_is_shown_whole_once(thread: Thr
 
 
 @pytest.mark.parametrize("forked", [False, True])
-def test_forgotten_bytes_that_are_sent_again(thread: Thread, forked: bool) -> None:
+def test_thinking_made_without_a_forgotten_blob_is_dropped(thread: Thread, forked: bool) -> None:
     """They stand in the older message again too, which no event says: thinking that was made without them is left out."""
     picture = Content((Text("Look."), Media("image/png", data=b"\x89PNG\r\n\x1a\n" + b"crane" * 40)))
     kept = thread.append("user", picture)

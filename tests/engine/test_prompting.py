@@ -54,7 +54,7 @@ def said(made: Any) -> str:
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("budget", [4_000, 12_000, 200_000])
-def test_a_prompt_fits_and_is_valid_on_every_wire(thread: Thread, wire: Wire, budget: int) -> None:
+def test_prompt_fits_and_is_valid_on_every_wire(thread: Thread, wire: Wire, budget: int) -> None:
     made = thread.prompt(budget, wire=wire, tools=[TOOL])
     assert made.receipt.total <= budget
     assert check(made.messages, wire, system=made.system, tools=list(made.tools)) == []
@@ -62,14 +62,14 @@ def test_a_prompt_fits_and_is_valid_on_every_wire(thread: Thread, wire: Wire, bu
     assert "You are careful." in said(made)
 
 
-def test_everything_is_there_where_it_fits(thread: Thread) -> None:
+def test_prompt_contains_everything_if_it_fits(thread: Thread) -> None:
     made = thread.prompt(200_000, recall=False)
     assert all(f"helper_{n}_49" in said(made) for n in range(40))
     assert made.receipt.left_out == 0
     assert not made.receipt.compaction
 
 
-def test_a_compaction_is_written_down_once_and_keeps_the_cache_warm(thread: Thread) -> None:
+def test_compaction_is_recorded_once_and_keeps_the_cache(thread: Thread) -> None:
     first = thread.prompt(12_000, recall=False)
     (event,) = [e for e in thread.events() if e.kind is Kind.COMPACTED]
     assert first.receipt.compaction["event"] == event.seq
@@ -83,7 +83,7 @@ def test_a_compaction_is_written_down_once_and_keeps_the_cache_warm(thread: Thre
     assert compare(first.receipt, second.receipt).cached > 0
 
 
-def test_what_a_compaction_hides_has_a_handle(thread: Thread) -> None:
+def test_condensed_messages_have_a_handle(thread: Thread) -> None:
     made = thread.prompt(12_000, recall=False)
     assert "helper_30_49" not in said(made)
     handle = next(i.handle for i in made.receipt.items if i.level == "gist")
@@ -91,7 +91,7 @@ def test_what_a_compaction_hides_has_a_handle(thread: Thread) -> None:
     assert thread.expand(handle)
 
 
-def test_undoing_a_compaction_brings_everything_back(thread: Thread) -> None:
+def test_undo_of_a_compaction_restores_the_prompt(thread: Thread) -> None:
     before = thread.prompt(400_000, recall=False, dry_run=True)
     report = thread.compact(60_000)
     assert report.event is not None
@@ -102,7 +102,7 @@ def test_undoing_a_compaction_brings_everything_back(thread: Thread) -> None:
     assert said(thread.prompt(400_000, recall=False, dry_run=True)) == said(before)
 
 
-def test_a_preview_says_what_it_saves_and_when_it_pays(thread: Thread) -> None:
+def test_compaction_preview_reports_savings(thread: Thread) -> None:
     head = thread.head
     report = thread.compact(60_000, dry_run=True)
     assert (report.event, thread.head) == (None, head)
@@ -111,7 +111,7 @@ def test_a_preview_says_what_it_saves_and_when_it_pays(thread: Thread) -> None:
     assert report.condensed + report.digested + report.summed_up > 0
 
 
-def test_a_compaction_that_gains_nothing_is_not_made(engine: Engine) -> None:
+def test_useless_compaction_is_not_recorded(engine: Engine) -> None:
     made = engine.create("short")
     made.append("user", "hello")
     head = made.head
@@ -119,7 +119,7 @@ def test_a_compaction_that_gains_nothing_is_not_made(engine: Engine) -> None:
     assert made.head == head
 
 
-def test_an_edit_shows_in_the_next_prompt_and_the_old_words_nowhere(thread: Thread) -> None:
+def test_edited_text_replaces_the_old_text_in_prompts(thread: Thread) -> None:
     thread.prompt(12_000, recall=False)
     old = thread.message(37 * 4 + 1)
     thread.edit(old.id, "Please leave blueberry alone.")
@@ -127,7 +127,7 @@ def test_an_edit_shows_in_the_next_prompt_and_the_old_words_nowhere(thread: Thre
     assert "function_37." not in said(made).replace("Mended function_37 in", "")
 
 
-def test_the_placeholder_becomes_a_pointer_that_stays(thread: Thread) -> None:
+def test_operations_placeholder_becomes_a_fixed_pointer(thread: Thread) -> None:
     """The system text says where operations are to be found, in the same words whatever was done and condensed."""
     whole = thread.prompt(200_000, recall=False)
     assert "{recent_operations}" not in said(whole)
@@ -140,7 +140,7 @@ def test_the_placeholder_becomes_a_pointer_that_stays(thread: Thread) -> None:
     assert whole.messages[0] == small.messages[0] == later.messages[0]
 
 
-def test_the_list_may_stand_in_place(tmp_path: Path) -> None:
+def test_operations_can_be_listed_inline(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "inline.db", background=False, operations_inline=True) as engine:
         made = engine.create("inline")
         made.append("system", "Lately: {recent_operations}")
@@ -151,7 +151,7 @@ def test_the_list_may_stand_in_place(tmp_path: Path) -> None:
         assert "in place" in built.receipt.items[0].reason
 
 
-def test_receipts_are_kept_and_hold_no_words(thread: Thread) -> None:
+def test_receipts_are_kept_without_message_text(thread: Thread) -> None:
     for _ in range(3):
         thread.prompt(12_000, recall=False)
     kept = receipts(thread)
@@ -161,14 +161,14 @@ def test_receipts_are_kept_and_hold_no_words(thread: Thread) -> None:
     assert sum(i.tokens for i in kept[0].items) <= kept[0].tokens
 
 
-def test_a_rehearsal_writes_nothing(thread: Thread) -> None:
+def test_dry_run_writes_nothing(thread: Thread) -> None:
     head = thread.head
     thread.prompt(12_000, dry_run=True, recall=False)
     assert thread.head == head
     assert receipts(thread) == []
 
 
-def test_as_of_an_earlier_event(thread: Thread) -> None:
+def test_prompt_as_of_an_earlier_event(thread: Thread) -> None:
     moment = thread.message(4).id.seq
     early = prompt(thread, 200_000, as_of=moment, recall=False)
     assert "function_0" in said(early)
@@ -176,19 +176,19 @@ def test_as_of_an_earlier_event(thread: Thread) -> None:
     assert thread.head != moment
 
 
-def test_near_the_limit_it_warns(engine: Engine) -> None:
+def test_prompt_near_the_limit_warns(engine: Engine) -> None:
     made = engine.create("full")
     made.append("user", "word " * 900)
     assert made.prompt(1100, reserve=100).receipt.warnings
     assert not made.prompt(20_000).receipt.warnings
 
 
-def test_the_same_history_gives_the_same_bytes(thread: Thread) -> None:
+def test_same_history_gives_the_same_prompt(thread: Thread) -> None:
     one, two = (thread.prompt(12_000, recall=False, dry_run=True) for _ in range(2))
     assert said(one) == said(two)
 
 
-def test_a_fork_has_its_parents_compaction(thread: Thread) -> None:
+def test_fork_keeps_the_compaction_of_its_parent(thread: Thread) -> None:
     thread.prompt(12_000, recall=False)
     fork = thread.fork()
     assert said(fork.prompt(12_000, recall=False, dry_run=True)) == said(
@@ -200,34 +200,34 @@ def test_a_fork_has_its_parents_compaction(thread: Thread) -> None:
 
 
 @pytest.mark.parametrize("budget", [0, -5, 1.5, "many", True])
-def test_a_budget_is_a_whole_number_of_one_or_more(thread: Thread, budget: object) -> None:
+def test_budget_must_be_a_positive_integer(thread: Thread, budget: object) -> None:
     with pytest.raises(InvalidInput):
         thread.prompt(budget)  # type: ignore[arg-type]
 
 
-def test_neither_budget_nor_model(thread: Thread) -> None:
+def test_prompt_without_budget_and_model_is_refused(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="no budget and no model"):
         thread.prompt()
 
 
-def test_an_unknown_model_has_no_window(thread: Thread) -> None:
+def test_unknown_model_needs_a_budget(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="context size of model"):
         thread.prompt(model="no-such-model-9")
     assert thread.prompt(20_000, model="no-such-model-9").receipt.exact is False
 
 
-def test_a_known_model_is_enough(thread: Thread) -> None:
+def test_known_model_sets_the_budget(thread: Thread) -> None:
     made = thread.prompt(model="gpt-4o", recall=False)
     assert made.receipt.budget == 128_000
     assert made.receipt.money.cold
 
 
-def test_an_unknown_wire_is_refused(thread: Thread) -> None:
+def test_unknown_wire_is_refused(thread: Thread) -> None:
     with pytest.raises(InvalidInput, match="unknown wire"):
         thread.prompt(20_000, wire="smoke-signals")  # type: ignore[arg-type]
 
 
-def test_tools_larger_than_the_budget(thread: Thread) -> None:
+def test_tools_larger_than_the_budget_are_refused(thread: Thread) -> None:
     huge = {"name": "x", "description": "word " * 3000}
     with pytest.raises(BudgetTooSmall, match="tools") as caught:
         thread.prompt(1000, tools=[huge])
@@ -236,7 +236,7 @@ def test_tools_larger_than_the_budget(thread: Thread) -> None:
         thread.prompt(1000, tools=["not a tool"])  # type: ignore[list-item]
 
 
-def test_below_the_minimum_the_minimum_is_named(engine: Engine) -> None:
+def test_budget_below_the_minimum_names_the_minimum(engine: Engine) -> None:
     made = engine.create("big question")
     made.append("user", "word " * 3000)
     with pytest.raises(BudgetTooSmall) as caught:
@@ -247,6 +247,6 @@ def test_below_the_minimum_the_minimum_is_named(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("reserve", [-1, 1.5, "x"])
-def test_a_reserve_is_a_whole_number(thread: Thread, reserve: object) -> None:
+def test_reserve_must_be_a_whole_number(thread: Thread, reserve: object) -> None:
     with pytest.raises(InvalidInput, match="reserve"):
         thread.prompt(20_000, reserve=reserve)  # type: ignore[arg-type]

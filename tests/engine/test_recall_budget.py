@@ -72,9 +72,7 @@ def shows(text: str, whole: str, size: int = 10) -> bool:
 
 
 @pytest.mark.parametrize("budget", range(100, 301, 20))
-def test_a_paragraph_without_spaces_is_shown_at_small_budgets(
-    threads: dict[str, Thread], budget: int
-) -> None:
+def test_paragraph_without_spaces_is_shown_at_small_budgets(threads: dict[str, Thread], budget: int) -> None:
     """It was the best by far, and no item for want of white space behind its stops."""
     found = threads["zh"].recall("外婆的寿宴定在什么时候，在哪里办？", budget)
     assert found.items[0].text in ANSWER or shows(found.items[0].text, ANSWER)
@@ -102,7 +100,7 @@ def test_the_best_answer_is_there_at_any_budget(
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_what_is_not_the_answer_does_not_stand_in_for_it(threads: dict[str, Thread], question: str) -> None:
+def test_other_messages_do_not_replace_the_best_answer(threads: dict[str, Thread], question: str) -> None:
     """With too little room even for an excerpt of the best answer nothing is shown, at every budget the same message comes first."""
     thread = threads[QUESTIONS[question][1]]
     best = thread.recall(question, 1000).items[0].message
@@ -111,7 +109,7 @@ def test_what_is_not_the_answer_does_not_stand_in_for_it(threads: dict[str, Thre
     assert any(not each.items for each in found)
 
 
-def test_an_explicit_question_fills_its_budget(threads: dict[str, Thread]) -> None:
+def test_explicit_recall_fills_its_budget(threads: dict[str, Thread]) -> None:
     """Everything there is, or as much as fits: cut-offs are for what nobody asked to see."""
     thread = threads["en"]
     every = sum(count(message.text) for message in thread.messages())
@@ -120,7 +118,7 @@ def test_an_explicit_question_fills_its_budget(threads: dict[str, Thread]) -> No
     assert thread.recall("Where is the spare key of the boiler room?", 3 * every).tokens > every * 0.7
 
 
-def test_days_are_told_once(engine: Engine) -> None:
+def test_recall_shows_each_date_once(engine: Engine) -> None:
     """The first line of a day has its date, that of a year the year; the others do not pay for it again."""
     thread = engine.create("Days")
     for day in (3, 5):
@@ -155,7 +153,7 @@ def test_short_messages_cost_little_more_than_their_words(ferries: Thread, budge
 
 
 @pytest.mark.parametrize("budget", [90, 160, 400])
-def test_what_is_cut_carries_its_handle(threads: dict[str, Thread], budget: int) -> None:
+def test_recalled_excerpt_has_a_handle(threads: dict[str, Thread], budget: int) -> None:
     """It leads to the rest."""
     thread = threads["en"]
     best = thread.recall("Where is the spare key of the boiler room?", budget)

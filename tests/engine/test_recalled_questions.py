@@ -11,7 +11,9 @@ from bench.recall_questions import run
 
 
 @pytest.mark.parametrize("exact", [recall_pool.EXACT, 60], ids=["whole thread", "by the store's index"])
-def test_answers_are_in_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact: int) -> None:
+def test_recalled_answers_are_in_the_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact: int
+) -> None:
     """Nearly all are answered, those that nobody looked at as well; nothing is brought in for questions about something else."""
     monkeypatch.setattr(recall_pool, "EXACT", exact)
     monkeypatch.setattr(recall_pool, "LARGEST", exact)

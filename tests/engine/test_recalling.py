@@ -57,7 +57,7 @@ def told(found: RecallResult) -> list[str]:
     return [item.text for item in found.items]
 
 
-def test_the_answer_comes_first(engine: Engine) -> None:
+def test_recall_ranks_the_answer_first(engine: Engine) -> None:
     """By words, in English and Chinese, with a handle, a reason and its time."""
     thread = filled(engine)
     found = thread.recall("Which port does the staging server use?", 300)
@@ -70,14 +70,14 @@ def test_the_answer_comes_first(engine: Engine) -> None:
     assert "流浪地球" in told(thread.recall("我喜欢哪部电影？", 300))[0]
 
 
-def test_meaning_without_a_common_word(engine: Engine) -> None:
+def test_recall_finds_by_meaning(engine: Engine) -> None:
     """Static vectors find what words alone do not."""
     thread = filled(engine)
     thread.insert("user", "My physician told me to avoid peanuts.", after=thread.message(3).id)
     assert "physician" in told(thread.recall("what should I not eat, according to the doctor?", 200))[0]
 
 
-def test_within_the_budget(engine: Engine) -> None:
+def test_recall_stays_within_the_budget(engine: Engine) -> None:
     """Whatever the budget, the text costs no more; too small a budget gives nothing."""
     thread = filled(engine)
     thread.append("assistant", "\n".join(f"line {n}: port {n} is open on staging" for n in range(2000)))
@@ -87,12 +87,12 @@ def test_within_the_budget(engine: Engine) -> None:
     assert not all(item.whole for item in thread.recall("which port is open on staging?", 1000).items)
 
 
-def test_a_limit(engine: Engine) -> None:
+def test_recall_respects_the_limit(engine: Engine) -> None:
     """At most so many."""
     assert len(filled(engine).recall("tell me about the garden with the pond", 2000, limit=2).items) == 2
 
 
-def test_near_duplicates_are_shown_once(engine: Engine) -> None:
+def test_recall_shows_near_duplicates_once(engine: Engine) -> None:
     """The same words again add nothing."""
     thread = filled(engine)
     for _ in range(5):
@@ -101,7 +101,7 @@ def test_near_duplicates_are_shown_once(engine: Engine) -> None:
     assert sum("03:40" in text for text in found) == 1
 
 
-def test_tools_are_remembered(engine: Engine) -> None:
+def test_recall_finds_tool_calls_and_results(engine: Engine) -> None:
     """What a tool was asked and what it gave back."""
     thread = filled(engine)
     thread.append(
@@ -122,7 +122,9 @@ def test_tools_are_remembered(engine: Engine) -> None:
         ({"query": "x", "scope": "world"}, "scope"),
     ],
 )
-def test_bad_questions_are_refused(engine: Engine, arguments: dict[str, object], said: str) -> None:
+def test_invalid_recall_arguments_are_refused(
+    engine: Engine, arguments: dict[str, object], said: str
+) -> None:
     """With a hint, and nothing changed."""
     thread = filled(engine, turns=1)
     with pytest.raises(InvalidInput, match=said) as error:
@@ -130,7 +132,7 @@ def test_bad_questions_are_refused(engine: Engine, arguments: dict[str, object],
     assert error.value.hint
 
 
-def test_questions_without_words_and_empty_threads(engine: Engine) -> None:
+def test_recall_handles_empty_questions_and_threads(engine: Engine) -> None:
     """No error, whatever is asked of whatever there is."""
     assert engine.create("empty").recall("anything?", 100).items == ()
     thread = filled(engine, turns=1)
@@ -141,7 +143,7 @@ def test_questions_without_words_and_empty_threads(engine: Engine) -> None:
 # -- what must not appear ----------------------------------------------------------------------------------------
 
 
-def test_gone_words_never_appear(engine: Engine) -> None:
+def test_recall_never_shows_words_that_are_not_live(engine: Engine) -> None:
     """Deleted, hidden, edited away, forgotten; restoring brings them back."""
     thread = filled(engine)
     question, port = "which port does the staging server use?", thread.message(0)
@@ -160,14 +162,14 @@ def test_gone_words_never_appear(engine: Engine) -> None:
     assert "9000" not in thread.recall(question, 500).text
 
 
-def test_cropped_words_may_appear(engine: Engine) -> None:
+def test_recall_finds_cropped_messages(engine: Engine) -> None:
     """They left the prompt, not the history: this is what recall is for."""
     thread = filled(engine)
     thread.crop("top", 4, "Settings and a film.")
     assert "8443" in thread.recall("which port does the staging server use?", 500).text
 
 
-def test_what_is_recalled_after_a_crop_is_learned_from(engine: Engine) -> None:
+def test_recall_after_a_crop_adds_a_lesson(engine: Engine) -> None:
     """Before anything was condensed there is no lesson; afterwards there is."""
     thread = filled(engine)
     thread.recall("which port does the staging server use?", 500)
@@ -180,7 +182,7 @@ def test_what_is_recalled_after_a_crop_is_learned_from(engine: Engine) -> None:
 # -- scopes ------------------------------------------------------------------------------------------------------
 
 
-def test_scopes(engine: Engine) -> None:
+def test_recall_scopes(engine: Engine) -> None:
     """A thread sees itself, a project its own threads, all sees all; a thread of no project has only itself."""
     one = filled(engine, "harbour")
     other = engine.create("Notes", project="harbour")
@@ -203,7 +205,7 @@ def test_scopes(engine: Engine) -> None:
     assert "marten" not in named.text
 
 
-def test_handles_of_other_threads_can_be_expanded(engine: Engine) -> None:
+def test_recalled_handles_of_other_threads_can_be_expanded(engine: Engine) -> None:
     """They carry their thread."""
     thread = filled(engine)
     other = engine.create("Other")
@@ -213,7 +215,7 @@ def test_handles_of_other_threads_can_be_expanded(engine: Engine) -> None:
     assert found.items[0].thread == thread.id
 
 
-def test_forks_give_no_duplicates(engine: Engine) -> None:
+def test_recall_across_forks_gives_no_duplicates(engine: Engine) -> None:
     """What two forks share is found once; what one of them changed is found as it reads there."""
     thread = filled(engine)
     fork = thread.fork()
@@ -229,7 +231,7 @@ def test_forks_give_no_duplicates(engine: Engine) -> None:
 # -- long threads ------------------------------------------------------------------------------------------------
 
 
-def test_long_threads_are_asked_through_the_index(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_in_long_threads_uses_the_index(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same answers where not everything is looked through, and it says so; nothing gone appears there either."""
     thread = filled(engine, turns=60)
     monkeypatch.setattr(recall_pool, "EXACT", 10)
@@ -246,7 +248,7 @@ def test_long_threads_are_asked_through_the_index(engine: Engine, monkeypatch: p
 # -- by itself ---------------------------------------------------------------------------------------------------
 
 
-def test_brought_in_when_the_newest_message_asks(engine: Engine) -> None:
+def test_prompt_recalls_if_the_newest_message_asks(engine: Engine) -> None:
     """What the prompt shows is left out; small talk brings nothing in."""
     thread = filled(engine)
     newest = thread.append("user", "What was the port of the staging server again?")
@@ -262,7 +264,7 @@ def test_brought_in_when_the_newest_message_asks(engine: Engine) -> None:
     assert recall_for_prompt(thread, thanks, 300, words, exclude=shown) is None
 
 
-def test_nothing_is_brought_in_when_nothing_fits(engine: Engine) -> None:
+def test_prompt_recalls_nothing_without_a_match(engine: Engine) -> None:
     """A question about something that was never said."""
     thread = filled(engine)
     newest = thread.append("user", "What did you say about quantum chromodynamics?")
@@ -271,7 +273,7 @@ def test_nothing_is_brought_in_when_nothing_fits(engine: Engine) -> None:
     assert found is None or "8443" not in found.text
 
 
-def test_preloading_makes_ready(engine: Engine) -> None:
+def test_preload_prepares_vectors_and_index(engine: Engine) -> None:
     """Vectors, and the index of what stands before the newest question, are there before anybody asks."""
     thread = filled(engine)
     asked = max(n for n, message in enumerate(thread) if message.role == "user")
@@ -285,7 +287,7 @@ def test_preloading_makes_ready(engine: Engine) -> None:
 # -- vectors -----------------------------------------------------------------------------------------------------
 
 
-def test_vectors_follow_the_log(engine: Engine) -> None:
+def test_every_revision_gets_one_vector(engine: Engine) -> None:
     """Every revision gets one, once; a second run has nothing to do."""
     thread = filled(engine, turns=2)
     assert embed_pending(engine, thread.id, 3) == 3
@@ -301,7 +303,7 @@ def test_vectors_follow_the_log(engine: Engine) -> None:
     assert embed_pending(engine, thread.id) == 1
 
 
-def test_without_an_encoder_words_are_enough(tmp_path: Path) -> None:
+def test_recall_works_without_an_encoder(tmp_path: Path) -> None:
     """The setting none, or a package that is missing: recall goes by words."""
     with backscroll.open(tmp_path / "b.db", background=False, encoder="none") as engine:
         thread = filled(engine)
@@ -369,7 +371,7 @@ def test_after_any_edits_recall_is_as_if_made_anew(
         assert {item.revision for found in grown for item in found.items} <= live
 
 
-def test_the_index_of_a_thread_grows(engine: Engine) -> None:
+def test_recall_index_grows_with_the_thread(engine: Engine) -> None:
     """An append adds to what is held; it does not start anew."""
     thread = filled(engine)
     thread.recall("port?", 100)
@@ -382,7 +384,7 @@ def test_the_index_of_a_thread_grows(engine: Engine) -> None:
     assert recall_pool.EXACT >= 1000
 
 
-def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recall_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a whole, through the index, across threads, with vectors."""
     with backscroll.open(prepared_url, background=False) as engine:
         thread = filled(engine)
@@ -404,7 +406,7 @@ def test_the_same_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPat
         ("Which port does the database use?", "数据库监听端口 15433", "第 {n} 份报告没有内容"),
     ],
 )
-def test_a_store_is_asked_for_counterparts(
+def test_recall_searches_the_index_in_both_languages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, line: str, noise: str
 ) -> None:
     """Of a long thread only what the store finds is looked at: it is asked in both languages, with words alone as well."""

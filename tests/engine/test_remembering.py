@@ -102,7 +102,7 @@ def plain(memories: list[Memory]) -> list[tuple[object, ...]]:
     ]
 
 
-def test_a_task_that_ends_is_remembered(engine: Engine) -> None:
+def test_ended_task_leaves_memories(engine: Engine) -> None:
     """Summary, outcomes, lessons, preferences and files are there when it ends, and not before."""
     thread = engine.create("t")
     work(thread, end=False)
@@ -111,7 +111,7 @@ def test_a_task_that_ends_is_remembered(engine: Engine) -> None:
     assert set(kinds(thread)) == {"summary", "outcome", "lesson", "preference", "file"}
 
 
-def test_undoing_the_end_takes_the_memories_back(engine: Engine) -> None:
+def test_undo_of_the_end_removes_the_memories(engine: Engine) -> None:
     thread = engine.create("t")
     work(thread)
     before = plain(remembering.memories(thread))
@@ -142,7 +142,7 @@ def test_memories_equal_a_rebuild_after_edits(engine: Engine, tmp_path: Path) ->
     assert plain(remembering.memories(thread)) == live
 
 
-def test_nothing_of_a_deleted_message_is_remembered(engine: Engine) -> None:
+def test_deleted_message_leaves_no_memory(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     assert "KeyError" in str(kinds(thread))
@@ -152,7 +152,7 @@ def test_nothing_of_a_deleted_message_is_remembered(engine: Engine) -> None:
     assert "KeyError" in str(kinds(thread))
 
 
-def test_an_edit_is_followed(engine: Engine) -> None:
+def test_memories_follow_edits(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     thread.edit(said["asked"].id, "Nothing to see here.")
@@ -161,7 +161,7 @@ def test_an_edit_is_followed(engine: Engine) -> None:
     assert "500 error" not in str(found)
 
 
-def test_what_was_forgotten_is_gone_from_the_store(engine: Engine) -> None:
+def test_forgotten_message_leaves_no_memory_in_the_store(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     remembering.memories(thread)
@@ -173,7 +173,7 @@ def test_what_was_forgotten_is_gone_from_the_store(engine: Engine) -> None:
 # -- scopes ------------------------------------------------------------------------------------------------------
 
 
-def test_threads_of_a_project_share_what_is_remembered(engine: Engine) -> None:
+def test_threads_of_a_project_share_memories(engine: Engine) -> None:
     first, second = engine.create("a", project="shop"), engine.create("b", project="shop")
     other, alone = engine.create("c", project="bank"), engine.create("d")
     work(first)
@@ -188,12 +188,12 @@ def test_threads_of_a_project_share_what_is_remembered(engine: Engine) -> None:
     assert f"[bs:{first.id[:8]}." in summary.text
 
 
-def test_an_unknown_scope_is_refused(engine: Engine) -> None:
+def test_unknown_scope_is_refused(engine: Engine) -> None:
     with pytest.raises(InvalidInput):
         remembering.memories(engine.create("t"), scope="world")
 
 
-def test_a_fork_decides_for_itself(engine: Engine) -> None:
+def test_fork_has_its_own_memories(engine: Engine) -> None:
     """What a fork deleted is not remembered there, although its parent still says it; the parent is untouched."""
     thread = engine.create("t", project="shop")
     said = work(thread)
@@ -208,7 +208,7 @@ def test_a_fork_decides_for_itself(engine: Engine) -> None:
 # -- preferences -------------------------------------------------------------------------------------------------
 
 
-def test_preferences_are_learned_across_threads_and_give_defaults(engine: Engine) -> None:
+def test_preferences_apply_across_threads(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     one.append("user", "Please reply in Chinese from now on.")
     two.append("user", "以后不要用 npm，用 pnpm")
@@ -218,7 +218,7 @@ def test_preferences_are_learned_across_threads_and_give_defaults(engine: Engine
     assert [p.superseded for p in remembering.preferences(one)] == [False, False, False]
 
 
-def test_the_latest_word_of_a_project_wins_and_its_deletion_brings_the_old_one_back(engine: Engine) -> None:
+def test_latest_preference_of_a_project_wins_until_deleted(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     one.append("user", "Always use npm.", at="2026-11-01T00:00:00+00:00")
     later = two.append("user", "From now on use pnpm.", at="2026-11-02T00:00:00+00:00")
@@ -227,7 +227,7 @@ def test_the_latest_word_of_a_project_wins_and_its_deletion_brings_the_old_one_b
     assert kinds(one)["preference"] == ["Always use npm."]
 
 
-def test_a_preference_keeps_its_pin_when_its_first_statement_goes(engine: Engine) -> None:
+def test_preference_keeps_its_pin_without_its_first_statement(engine: Engine) -> None:
     thread = engine.create("t")
     first = thread.append("user", "Always use ruff.")
     thread.append("user", "As I said: always use ruff!")
@@ -242,7 +242,7 @@ def test_a_preference_keeps_its_pin_when_its_first_statement_goes(engine: Engine
 # -- one memory --------------------------------------------------------------------------------------------------
 
 
-def test_why_quotes_what_it_rests_on(engine: Engine) -> None:
+def test_why_quotes_the_sources_of_a_memory(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     lesson = remembering.memories(thread, kinds=["lesson"])[0]
@@ -254,7 +254,7 @@ def test_why_quotes_what_it_rests_on(engine: Engine) -> None:
     assert "Old sessions" in remembering.why(thread, outcome.id).sources[0].quote
 
 
-def test_a_memory_is_found_by_its_first_digits(engine: Engine) -> None:
+def test_memory_is_found_by_id_prefix(engine: Engine) -> None:
     thread = engine.create("t")
     work(thread)
     one = remembering.memories(thread)[0]
@@ -268,7 +268,7 @@ def test_a_memory_is_found_by_its_first_digits(engine: Engine) -> None:
 # -- the person's layer ------------------------------------------------------------------------------------------
 
 
-def test_a_person_s_words_stand_until_what_they_speak_of_changes(engine: Engine) -> None:
+def test_edited_memory_stands_until_its_source_changes(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     lesson = remembering.memories(thread, kinds=["lesson"])[0]
@@ -283,7 +283,7 @@ def test_a_person_s_words_stand_until_what_they_speak_of_changes(engine: Engine)
     assert remembering.memory_of(thread, lesson.id).text == "Old cookies break the login"
 
 
-def test_undo_and_lifting_take_a_person_s_act_back(engine: Engine) -> None:
+def test_undo_and_lifting_revert_a_memory_edit(engine: Engine) -> None:
     thread = engine.create("t")
     work(thread)
     lesson = remembering.memories(thread, kinds=["lesson"])[0]
@@ -300,7 +300,7 @@ def test_undo_and_lifting_take_a_person_s_act_back(engine: Engine) -> None:
         remembering_acts.bring_back(thread, lesson.id)
 
 
-def test_facts_can_be_written_down(engine: Engine) -> None:
+def test_facts_can_be_added(engine: Engine) -> None:
     thread = engine.create("t")
     message = thread.append("user", "The server is called Bluebird.")
     free = remembering_acts.add(thread, "The customer prefers mornings", kind="preference")
@@ -317,7 +317,7 @@ def test_facts_can_be_written_down(engine: Engine) -> None:
         remembering_acts.add(thread, "x", sources=[message.id])
 
 
-def test_an_act_on_a_memory_of_another_thread_is_written_there(engine: Engine) -> None:
+def test_act_on_a_memory_is_recorded_in_its_own_thread(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     work(one)
     lesson = remembering.memories(two, kinds=["lesson"])[0]
@@ -327,7 +327,7 @@ def test_an_act_on_a_memory_of_another_thread_is_written_there(engine: Engine) -
     assert remembering.memory_of(one, lesson.id).pinned
 
 
-def test_erasing_destroys_the_person_s_words(engine: Engine, tmp_path: Path) -> None:
+def test_erasing_a_memory_erases_its_text(engine: Engine, tmp_path: Path) -> None:
     thread = engine.create("t")
     fact = remembering_acts.add(thread, "the vault opens with xylophone")
     assert remembering_acts.forget(thread, fact.id, erase=True) == 1
@@ -339,7 +339,7 @@ def test_erasing_destroys_the_person_s_words(engine: Engine, tmp_path: Path) -> 
         assert b"xylophone" not in store.read_bytes()
 
 
-def test_forgetting_without_erasing_only_hides(engine: Engine) -> None:
+def test_forgetting_a_memory_without_erasing_hides_it(engine: Engine) -> None:
     thread = engine.create("t")
     fact = remembering_acts.add(thread, "the vault is green")
     assert remembering_acts.forget(thread, fact.id) == 0
@@ -351,7 +351,7 @@ def test_forgetting_without_erasing_only_hides(engine: Engine) -> None:
 # -- use ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_matters_for_a_task_within_its_budget(engine: Engine) -> None:
+def test_relevant_history_fits_its_budget(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     work(one)
     remembering_acts.add(one, "The harbour master likes tea", kind="fact")
@@ -366,7 +366,7 @@ def test_what_matters_for_a_task_within_its_budget(engine: Engine) -> None:
     assert remembering.load_relevant_history(engine.create("z"), "anything").text == ""
 
 
-def test_a_task_that_began_with_memories_and_was_accepted_used_them(engine: Engine) -> None:
+def test_accepted_task_counts_uses_of_its_memories(engine: Engine) -> None:
     """Uses follow from the log, so undoing the acceptance takes them back."""
     thread = engine.create("t")
     work(thread)
@@ -381,7 +381,7 @@ def test_a_task_that_began_with_memories_and_was_accepted_used_them(engine: Engi
     assert remembering.memory_of(thread, lesson.id).uses == 0
 
 
-def test_hints_say_what_failed_last_time(engine: Engine) -> None:
+def test_hints_name_earlier_failures(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     work(one)
     found = remembering.hints(two, "run pytest tests/test_login.py for the login")
@@ -391,7 +391,7 @@ def test_hints_say_what_failed_last_time(engine: Engine) -> None:
     assert remembering.hints(two, " ") == []
 
 
-def test_a_summary_stands_for_a_task(engine: Engine) -> None:
+def test_task_summary_names_its_sources(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     text, sources = remembering.task_summary(thread, Tasks(thread).list()[0])
@@ -408,7 +408,7 @@ def block(thread: Thread, room: int = 2_000) -> str:
     return "" if found is None else found.text
 
 
-def test_the_block_changes_only_at_boundaries(engine: Engine) -> None:
+def test_memory_block_changes_only_at_task_boundaries(engine: Engine) -> None:
     """New messages, even new preferences, wait for the next task boundary: the cached beginning of prompts stays."""
     thread = engine.create("t")
     work(thread)
@@ -421,7 +421,7 @@ def test_the_block_changes_only_at_boundaries(engine: Engine) -> None:
     assert "Never push on Fridays." in block(thread)
 
 
-def test_other_threads_do_not_change_the_block_between_boundaries(engine: Engine) -> None:
+def test_other_threads_do_not_change_the_memory_block(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     work(one)
     assert block(two) == ""  # it began before anything was remembered
@@ -432,7 +432,7 @@ def test_other_threads_do_not_change_the_block_between_boundaries(engine: Engine
     assert block(two) == before
 
 
-def test_a_deleted_source_leaves_the_block_at_once(engine: Engine) -> None:
+def test_deleted_source_leaves_the_memory_block_at_once(engine: Engine) -> None:
     thread = engine.create("t")
     said = work(thread)
     thread.append("user", "Go on")
@@ -442,7 +442,7 @@ def test_a_deleted_source_leaves_the_block_at_once(engine: Engine) -> None:
     assert "Always run the tests" in block(thread)
 
 
-def test_pins_come_first_and_the_room_is_kept(engine: Engine) -> None:
+def test_memory_block_puts_pins_first_within_its_budget(engine: Engine) -> None:
     thread = engine.create("t")
     work(thread)
     fact = remembering_acts.add(thread, "Deploys happen on Tuesdays")
@@ -458,13 +458,13 @@ def test_pins_come_first_and_the_room_is_kept(engine: Engine) -> None:
     assert memory_block(thread, 5) is None
 
 
-def test_no_memories_no_block(engine: Engine) -> None:
+def test_no_memory_block_without_memories(engine: Engine) -> None:
     thread = engine.create("t")
     thread.append("user", "Hello")
     assert memory_block(thread, 1_000) is None
 
 
-def test_the_block_speaks_the_language_of_the_thread(engine: Engine) -> None:
+def test_memory_block_uses_the_language_of_the_thread(engine: Engine) -> None:
     thread = engine.create("t", language="zh")
     thread.append("user", "以后都用中文回答。")
     Tasks(thread).start("下一个")
@@ -474,7 +474,7 @@ def test_the_block_speaks_the_language_of_the_thread(engine: Engine) -> None:
 # -- plans -------------------------------------------------------------------------------------------------------
 
 
-def test_the_plan_follows_the_feedback_and_the_answers(engine: Engine) -> None:
+def test_plan_follows_feedback_and_answers(engine: Engine) -> None:
     thread = engine.create("t")
     tasks = Tasks(thread)
     tasks.start("Build the page")
@@ -493,7 +493,7 @@ def test_the_plan_follows_the_feedback_and_the_answers(engine: Engine) -> None:
     assert plans.followups_for(thread, task) == []
 
 
-def test_a_plan_cites_what_is_live(engine: Engine) -> None:
+def test_plan_cites_live_messages_only(engine: Engine) -> None:
     thread = engine.create("t")
     tasks = Tasks(thread)
     tasks.start("Build the page")
@@ -506,7 +506,7 @@ def test_a_plan_cites_what_is_live(engine: Engine) -> None:
     assert "zanzibar" not in plans.plan_for(thread, tasks.list()[0].id).text()
 
 
-def test_messages_of_other_threads_are_named_with_their_thread(engine: Engine) -> None:
+def test_plan_names_messages_of_other_threads_with_their_thread(engine: Engine) -> None:
     one, two = engine.create("a", project="p"), engine.create("b", project="p")
     one.append("user", "Always run the linter before you commit.")
     tasks = Tasks(two)
@@ -517,7 +517,7 @@ def test_messages_of_other_threads_are_named_with_their_thread(engine: Engine) -
     assert Ref(one.id, 2) in {s for step in plans.plan_for(two, tasks.list()[0]).steps for s in step.sources}
 
 
-def test_kinds_can_be_asked_for(engine: Engine) -> None:
+def test_memories_filter_by_kind(engine: Engine) -> None:
     thread = engine.create("t")
     work(thread)
     assert {m.kind for m in remembering.memories(thread, kinds=[MemoryKind.FILE, "lesson"])} == {
@@ -527,7 +527,7 @@ def test_kinds_can_be_asked_for(engine: Engine) -> None:
     assert [m.kind for m in remembering.memories(thread, text="KeyError user login cookies")][:1]
 
 
-def test_a_long_thread_is_read_once(engine: Engine) -> None:
+def test_statements_of_a_long_thread_are_cached(engine: Engine) -> None:
     """Statements of a long beginning are kept in the store; a change anywhere makes them anew, a new message only adds."""
     thread = engine.create("t")
     first = thread.append("user", "Always use npm.")
@@ -546,7 +546,7 @@ def test_a_long_thread_is_read_once(engine: Engine) -> None:
     assert len(remembering.preferences(thread)) == 3
 
 
-def test_forgetting_a_message_erases_what_people_wrote_about_it(engine: Engine) -> None:
+def test_forgetting_a_message_erases_notes_about_it(engine: Engine) -> None:
     thread = engine.create("t")
     message = thread.append("user", "The password is kept by Ann.")
     remembering_acts.add(thread, "Ann keeps the quokka password", sources=[message.id])
@@ -556,7 +556,7 @@ def test_forgetting_a_message_erases_what_people_wrote_about_it(engine: Engine) 
     assert engine.verify().ok
 
 
-def test_memory_stands_after_the_system_prompt(tmp_path: Path) -> None:
+def test_memory_follows_the_system_prompt(tmp_path: Path) -> None:
     """What is remembered comes after the instructions, on every wire; undoing a compaction brings the prompt back as it was."""
     with backscroll.open(tmp_path / "order.db", background=False) as engine:
         thread = engine.create("order")

@@ -57,7 +57,7 @@ def asked(engine: Engine) -> int:
     return len(calls(engine))
 
 
-def test_a_plan_by_a_model_is_paid_for_once(engine: Engine, tmp_path: Path) -> None:
+def test_model_plan_is_paid_for_once(engine: Engine, tmp_path: Path) -> None:
     """Reading a plan never calls anybody; asked for once, the model's plan is used from then on."""
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
@@ -72,7 +72,7 @@ def test_a_plan_by_a_model_is_paid_for_once(engine: Engine, tmp_path: Path) -> N
     assert asked(engine) == 1
 
 
-def test_a_plan_of_what_has_changed_is_not_used(engine: Engine, tmp_path: Path) -> None:
+def test_outdated_model_plan_is_not_used(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
     with configured(tmp_path, says("1. Open page.tsx [bs:4]")):
@@ -81,7 +81,7 @@ def test_a_plan_of_what_has_changed_is_not_used(engine: Engine, tmp_path: Path) 
     assert remembering_plans.plan_for(thread, task).by == "rules"
 
 
-def test_a_model_that_is_down_leaves_the_rules(engine: Engine, tmp_path: Path) -> None:
+def test_rules_apply_if_the_model_is_down(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     with configured(tmp_path, Line(fault=Fault(500, "down"))):
         assert remembering_plans.plan_for(thread, tasks.list()[0], ask=True).by == "rules"
@@ -90,7 +90,7 @@ def test_a_model_that_is_down_leaves_the_rules(engine: Engine, tmp_path: Path) -
         ]
 
 
-def test_questions_by_a_model(engine: Engine, tmp_path: Path) -> None:
+def test_model_questions_are_used_until_outdated(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
     with configured(tmp_path, says("Which rows are missing from the list? [bs:3]")):
@@ -101,7 +101,7 @@ def test_questions_by_a_model(engine: Engine, tmp_path: Path) -> None:
     assert remembering_plans.followups_for(thread, task) == []
 
 
-def test_memories_by_a_model_name_what_they_rest_on(engine: Engine, tmp_path: Path) -> None:
+def test_model_memories_need_sources(engine: Engine, tmp_path: Path) -> None:
     """A line with marks is remembered, one without is not; what people wrote down stays beside it."""
     thread, tasks = sent_back(engine)
     task = tasks.list()[0]
@@ -125,7 +125,7 @@ Lesson: made up mark [bs:77]"""
     assert "was built and sent back" in remembering.task_summary(thread, task)[0]
 
 
-def test_words_of_a_model_go_with_the_message_they_speak_of(engine: Engine, tmp_path: Path) -> None:
+def test_forgetting_a_message_erases_model_memories_about_it(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     with configured(tmp_path, says("Summary: x [bs:3]\nOutcome: A zebra table [bs:4]")):
         remembering_plans.write_memory(thread, tasks.list()[0])
@@ -140,7 +140,7 @@ def test_words_of_a_model_go_with_the_message_they_speak_of(engine: Engine, tmp_
     assert b"zebra" not in (tmp_path / "store.db").read_bytes()
 
 
-def test_all_tasks_of_a_thread_can_be_written(engine: Engine, tmp_path: Path) -> None:
+def test_memories_of_all_tasks_can_be_written(engine: Engine, tmp_path: Path) -> None:
     thread, tasks = sent_back(engine)
     tasks.start("Another", keep=True)
     thread.append("user", "Now the other page.")
@@ -154,9 +154,7 @@ def test_all_tasks_of_a_thread_can_be_written(engine: Engine, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "asks"), [("感觉不太对，再改改", True), ("hmm, not quite", True), ("make the title blue", False)]
 )
-def test_vague_words_in_the_talk_are_asked_about_without_a_verdict(
-    engine: Engine, text: str, asks: bool
-) -> None:
+def test_vague_complaint_raises_a_question(engine: Engine, text: str, asks: bool) -> None:
     """Who says in passing that it is not right is asked what is, until they say it."""
     thread = engine.create("t")
     tasks = Tasks(thread)
@@ -169,7 +167,7 @@ def test_vague_words_in_the_talk_are_asked_about_without_a_verdict(
     assert [q.about for q in tasks.questions(task)] == []
 
 
-def test_experience_is_found_by_meaning(engine: Engine) -> None:
+def test_relevant_history_is_found_by_meaning(engine: Engine) -> None:
     """Other words for the same trouble bring the work on it back, in Chinese too."""
     done = engine.create(project="shop")
     done.tasks.start()

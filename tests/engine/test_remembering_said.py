@@ -186,7 +186,7 @@ class _Count:
 
 
 @pytest.mark.parametrize("worker", [False, True])
-def test_a_prompt_reads_no_more_of_a_longer_history(
+def test_prompt_reads_no_more_of_a_longer_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: bool
 ) -> None:
     """The first prompt on a thread of which nothing is derived, and those after it."""

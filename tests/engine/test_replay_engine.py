@@ -39,7 +39,7 @@ def replayed(engine: Engine) -> Engine:
 
 
 @pytest.mark.parametrize("kind", [Engine, Sealed])
-def test_no_prompt_is_refused(kind: type[Engine]) -> None:
+def test_replayed_prompts_are_accepted_and_only_grow(kind: type[Engine]) -> None:
     """Compactions happen, and all prompts between them only grow."""
     done = replayed(kind())
     assert done.compactions
@@ -47,14 +47,14 @@ def test_no_prompt_is_refused(kind: type[Engine]) -> None:
     assert done.failures == []
 
 
-def test_thinking_behind_another_prefix_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_refuses_thinking_behind_another_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service in the adapter is strict: an engine that sends old thinking on after a compaction fails."""
     monkeypatch.setattr(prefixes.Prefix, "binds", lambda *_: True)
     done = replayed(Sealed())
     assert any("bound to a different conversation" in told for told in done.failures)
 
 
-def test_a_prompt_that_changes_what_was_sent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_detects_a_changed_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first block that changes with every call is a failure of growth."""
     real = rendering.PromptRenderer.render_blocks
     seen: list[int] = []

@@ -48,7 +48,7 @@ def recorded(thread: Thread, reply: Reply, wire: Wire = "openai-chat"):
     return record_reply(thread, reply, wire, provider="p", model="gpt-4o", counted=110, turn=1)
 
 
-def test_words_and_price_are_written_together(thread: Thread) -> None:
+def test_reply_and_charge_are_recorded_together(thread: Thread) -> None:
     done = recorded(thread, chat("hello"))
     said = thread.message(done.messages[0])
     assert (said.role, said.text, said.content.metadata["model"]) == ("assistant", "hello", "gpt-4o")
@@ -58,7 +58,7 @@ def test_words_and_price_are_written_together(thread: Thread) -> None:
     assert not find_unanswered(thread)[1]
 
 
-def test_a_reply_that_cannot_be_written_is_not_paid_for_either(thread: Thread) -> None:
+def test_unrecorded_reply_is_not_charged(thread: Thread) -> None:
     """The charge and the words are one transaction: where the words are refused, the ledger has no such call."""
     gone = Thread(thread.engine, "0" * 32)
     with pytest.raises(backscroll.BackscrollError):
@@ -67,7 +67,7 @@ def test_a_reply_that_cannot_be_written_is_not_paid_for_either(thread: Thread) -
 
 
 @pytest.mark.parametrize("ids", [("", ""), ("a", "a"), ("", "a")])
-def test_calls_without_an_id_of_their_own_get_one(thread: Thread, ids: tuple[str, ...]) -> None:
+def test_calls_without_a_unique_id_get_one(thread: Thread, ids: tuple[str, ...]) -> None:
     done = recorded(thread, chat("", *ids))
     names = [c.id for c in done.calls]
     assert len(set(names)) == len(names)
@@ -75,7 +75,7 @@ def test_calls_without_an_id_of_their_own_get_one(thread: Thread, ids: tuple[str
     assert [c.id for c in find_unanswered(thread)[1]] == names
 
 
-def test_thinking_keeps_its_proof(thread: Thread) -> None:
+def test_thinking_keeps_its_signature(thread: Thread) -> None:
     """Blocks of Anthropic go in as they came: the signature is still there when they are sent back."""
     blocks = [
         {"type": "thinking", "thinking": "hm", "signature": "sig=="},
@@ -92,7 +92,7 @@ def test_thinking_keeps_its_proof(thread: Thread) -> None:
     assert any("I look." in str(m["content"]) for m in prompt.messages)
 
 
-def test_items_of_responses_become_messages_in_their_order(thread: Thread) -> None:
+def test_responses_items_become_messages_in_order(thread: Thread) -> None:
     items = [
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "zz"},
         {
@@ -114,12 +114,12 @@ def test_items_of_responses_become_messages_in_their_order(thread: Thread) -> No
     assert carrier == done.messages[-1]
 
 
-def test_an_answer_in_no_known_shape_still_has_its_words() -> None:
+def test_answer_of_unknown_shape_keeps_its_text() -> None:
     odd = Reply("words", "m", raw={"content": 5, "tool_calls": "?"})
     assert [c.text for c in said_in(odd, "openai-chat", "x")] == ["words"]
 
 
-def test_a_call_at_work_is_known_until_its_result(thread: Thread) -> None:
+def test_running_call_is_marked_until_its_result(thread: Thread) -> None:
     done = recorded(thread, chat("", "c1"))
     mark_at_work(thread, done.calls[0], "snap")
     begun = at_work(thread)
@@ -130,7 +130,7 @@ def test_a_call_at_work_is_known_until_its_result(thread: Thread) -> None:
     assert find_unanswered(thread) == (None, [])
 
 
-def test_only_the_last_step_is_looked_at(thread: Thread) -> None:
+def test_find_unanswered_looks_at_the_last_step_only(thread: Thread) -> None:
     """A call that was never answered in an earlier step is history; prompts mend it, nobody runs it again."""
     recorded(thread, chat("", "old"))
     thread.append("user", "next")
@@ -138,7 +138,7 @@ def test_only_the_last_step_is_looked_at(thread: Thread) -> None:
     assert [c.id for c in find_unanswered(thread)[1]] == ["new"]
 
 
-def test_an_answer_of_nobody_over_the_network_costs_nothing(thread: Thread) -> None:
+def test_offline_answer_is_not_charged(thread: Thread) -> None:
     record_reply(thread, chat("from the record"), "openai-chat", provider="offline", model="", paid=False)
     assert thread.recent(1)[0].text == "from the record"
     assert not list(calls(thread.engine))

@@ -24,7 +24,7 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
     made.close()
 
 
-def test_files_and_words_go_back_together(desk: Desk) -> None:
+def test_rewind_restores_files_and_conversation(desk: Desk) -> None:
     """To before turn 2: the tree is what it was when it began, the conversation ends before it; redo brings both back."""
     desk.write("kept.txt", "always\n")
     desk.turn("one", a__py="1\n")
@@ -46,7 +46,7 @@ def test_files_and_words_go_back_together(desk: Desk) -> None:
     assert desk.engine.verify().ok
 
 
-def test_a_rehearsal_changes_nothing_and_tells_all(desk: Desk) -> None:
+def test_dry_run_of_a_rewind_changes_nothing(desk: Desk) -> None:
     """The preview names files, diff and messages; tree, conversation and log stay."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -62,7 +62,7 @@ def test_a_rehearsal_changes_nothing_and_tells_all(desk: Desk) -> None:
     assert desk.tree() == {}
 
 
-def test_only_files_or_only_words(desk: Desk) -> None:
+def test_rewind_of_files_or_conversation_alone(desk: Desk) -> None:
     """Each half alone leaves the other as it is; redo takes back what was done."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -79,7 +79,7 @@ def test_only_files_or_only_words(desk: Desk) -> None:
         desk.room.redo()
 
 
-def test_plain_undo_brings_the_words_back_and_redo_the_files(desk: Desk) -> None:
+def test_undo_after_a_rewind_restores_messages_and_redo_the_files(desk: Desk) -> None:
     """One stroke of the log: `undo` returns every message at once; the files can follow."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -95,7 +95,7 @@ def test_plain_undo_brings_the_words_back_and_redo_the_files(desk: Desk) -> None
         desk.room.redo()
 
 
-def test_an_undo_after_a_redo_takes_only_that_back(desk: Desk) -> None:
+def test_undo_after_a_redo_reverts_only_the_redo(desk: Desk) -> None:
     """Undo goes through strokes in their order, also when another change came between."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -109,7 +109,7 @@ def test_an_undo_after_a_redo_takes_only_that_back(desk: Desk) -> None:
     assert desk.thread.info.title == "Renamed meanwhile"
 
 
-def test_several_rewinds_are_taken_back_one_by_one(desk: Desk) -> None:
+def test_several_rewinds_are_redone_one_by_one(desk: Desk) -> None:
     """The last one first, then the one before it."""
     trees = []
     for n in range(1, 4):
@@ -125,7 +125,7 @@ def test_several_rewinds_are_taken_back_one_by_one(desk: Desk) -> None:
     assert (desk.tree(), desk.words()) == last
 
 
-def test_what_a_person_changed_is_not_run_over(desk: Desk) -> None:
+def test_rewind_refuses_to_overwrite_changes_of_a_person(desk: Desk) -> None:
     """Changes by hand stop a rewind, named; forced, they are gone from the folder but not lost."""
     desk.turn("one", a__py="1\n", b__py="1\n")
     desk.write("a.py", "mine\n")
@@ -142,7 +142,7 @@ def test_what_a_person_changed_is_not_run_over(desk: Desk) -> None:
     assert desk.read("a.py") == "mine\n"
 
 
-def test_a_persons_change_below_the_agents_counts_too(desk: Desk) -> None:
+def test_rewind_refuses_to_lose_a_persons_change_below_the_agents(desk: Desk) -> None:
     """The agent wrote over a file that a person had changed in the same turn: going back would lose the person's words."""
     desk.turn("one", a__py="1\n")
     desk.says("two")
@@ -155,7 +155,7 @@ def test_a_persons_change_below_the_agents_counts_too(desk: Desk) -> None:
     assert desk.read("a.py") == "1\n"
 
 
-def test_what_a_person_did_before_the_turn_stays(desk: Desk) -> None:
+def test_rewind_keeps_changes_before_the_turn(desk: Desk) -> None:
     """Changes by hand between two turns were there when the second began, whether the look came before or after the message."""
     desk.turn("one", a__py="1\n")
     desk.write("mine.txt", "by hand\n")
@@ -166,7 +166,7 @@ def test_what_a_person_did_before_the_turn_stays(desk: Desk) -> None:
     assert desk.tree() == {"a.py": b"1\n", "mine.txt": b"by hand\n"}
 
 
-def test_files_that_nobody_of_us_touched_stay(desk: Desk) -> None:
+def test_rewind_leaves_other_files_alone(desk: Desk) -> None:
     """A person's work on other files between the turns is no reason to refuse, and is not undone."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -177,7 +177,7 @@ def test_files_that_nobody_of_us_touched_stay(desk: Desk) -> None:
     assert other.words() != []
 
 
-def test_another_conversations_work_on_the_same_file_is_foreign(desk: Desk) -> None:
+def test_rewind_refuses_to_overwrite_another_threads_changes(desk: Desk) -> None:
     """What another conversation wrote into our file since would be lost: refused."""
     desk.turn("one", a__py="1\n")
     other = desk.beside()
@@ -187,7 +187,7 @@ def test_another_conversations_work_on_the_same_file_is_foreign(desk: Desk) -> N
     assert desk.read("a.py") == "1\ntheirs\n"
 
 
-def test_going_on_after_a_rewind(desk: Desk) -> None:
+def test_new_turns_after_a_rewind_prevent_redo(desk: Desk) -> None:
     """New turns take the numbers of those that left; redo then refuses, because the conversation has gone on."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -203,7 +203,7 @@ def test_going_on_after_a_rewind(desk: Desk) -> None:
     assert (desk.tree(), desk.words()) == ({}, [])
 
 
-def test_redo_does_not_run_over_new_work(desk: Desk) -> None:
+def test_redo_refuses_to_overwrite_new_changes(desk: Desk) -> None:
     """Files that changed since the rewind stop the redo; forced, it brings back what was there."""
     desk.turn("one", a__py="1\n")
     desk.room.rewind(1, "files")
@@ -214,7 +214,7 @@ def test_redo_does_not_run_over_new_work(desk: Desk) -> None:
     assert desk.read("a.py") == "1\n"
 
 
-def test_a_forced_rewind_does_not_haunt_later_ones(desk: Desk) -> None:
+def test_forced_rewind_does_not_block_later_rewinds(desk: Desk) -> None:
     """What a person lost to a forced rewind is no longer in the files, so later rewinds are not refused for it."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -225,7 +225,7 @@ def test_a_forced_rewind_does_not_haunt_later_ones(desk: Desk) -> None:
     assert desk.tree() == {}
 
 
-def test_turns_that_are_none(desk: Desk) -> None:
+def test_rewind_to_a_missing_turn_is_refused(desk: Desk) -> None:
     """Numbers that no turn has, and halves that there are none of, are refused before anything happens."""
     desk.turn("one", a__py="1\n")
     for turn in (0, -1):
@@ -238,7 +238,7 @@ def test_turns_that_are_none(desk: Desk) -> None:
     assert desk.read("a.py") == "1\n"
 
 
-def test_a_turn_without_changes(desk: Desk) -> None:
+def test_rewind_of_a_turn_without_file_changes(desk: Desk) -> None:
     """Where no file changed since, only the words leave."""
     desk.turn("one", a__py="1\n")
     desk.turn("just talk")
@@ -248,7 +248,7 @@ def test_a_turn_without_changes(desk: Desk) -> None:
     assert desk.room.rewind(1, "files").files != ()
 
 
-def test_what_is_too_large_to_keep_stays(tmp_path: Path) -> None:
+def test_rewind_leaves_files_too_large_for_snapshots(tmp_path: Path) -> None:
     """A file whose content no snapshot holds is named and never taken away."""
     from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
@@ -263,7 +263,7 @@ def test_what_is_too_large_to_keep_stays(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_links_modes_folders_and_line_ends(tmp_path: Path) -> None:
+def test_rewind_restores_links_modes_folders_and_line_endings(tmp_path: Path) -> None:
     """Symbolic links, the executable bit, CRLF bytes, a file that became a folder: all as they were."""
     desk = Desk(tmp_path)
     desk.write("run.sh", "#!/bin/sh\r\n")
@@ -291,7 +291,7 @@ def test_links_modes_folders_and_line_ends(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_a_repository_with_everything_in_it(tmp_path: Path) -> None:
+def test_rewind_in_a_complex_repository(tmp_path: Path) -> None:
     """Renames, edits by shell commands, untracked and ignored files, Chinese names, a submodule: rewound and back again."""
     desk = Desk(tmp_path)
     sub = tmp_path / "sub"
@@ -331,7 +331,7 @@ def test_a_repository_with_everything_in_it(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_rules_that_ignore_take_nothing_away(tmp_path: Path) -> None:
+def test_rewind_keeps_previously_ignored_files(tmp_path: Path) -> None:
     """A rule that the agent took out shows files that were always there: going back does not delete them."""
     desk = Desk(tmp_path)
     desk.write(".gitignore", "data/\n")
@@ -363,7 +363,7 @@ def _age(desk: Desk) -> None:
     desk.engine.store.write(work)
 
 
-def test_a_rewind_of_a_fork(desk: Desk) -> None:
+def test_rewind_in_a_fork_leaves_the_parent(desk: Desk) -> None:
     """A fork can go back to a turn that it shares; its parent's conversation stays as it is."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
@@ -379,7 +379,7 @@ def test_a_rewind_of_a_fork(desk: Desk) -> None:
     assert desk.read("a.py") == "2\n"
 
 
-def test_the_log_says_what_happened(desk: Desk) -> None:
+def test_rewind_is_recorded_as_one_stroke(desk: Desk) -> None:
     """Nothing is dropped from the log: the deletions and the rewind are one stroke, and the files' part names the rewind."""
     desk.turn("one", a__py="1\n")
     head = desk.thread.head
@@ -393,7 +393,7 @@ def test_the_log_says_what_happened(desk: Desk) -> None:
     assert desk.room.changes()[-1].turn is None
 
 
-def test_somebody_speaks_while_files_go_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_during_a_rewind_cancels_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that arrives in between stops the rewind: the files return to what they were, nothing is deleted."""
     from backscroll.workspace.snapshots import restore
 
@@ -413,7 +413,7 @@ def test_somebody_speaks_while_files_go_back(desk: Desk, monkeypatch: pytest.Mon
     assert not journal_of(desk.room).exists()
 
 
-def test_a_lost_shadow_is_said(desk: Desk) -> None:
+def test_rewind_without_snapshots_is_reported(desk: Desk) -> None:
     """Where the snapshots were deleted, going back says so, and the conversation alone still can."""
     desk.turn("one", a__py="1\n")
     shutil.rmtree(desk.home)
@@ -438,7 +438,9 @@ def cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
             desk.room.rewind(1)
 
 
-def test_a_crash_is_finished_at_the_next_start(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_rewind_is_finished_at_the_next_opening(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Files were back, the words still there: opening the workroom tells the log."""
     desk.turn("one", a__py="1\n")
     cut_off(desk, monkeypatch)
@@ -452,7 +454,7 @@ def test_a_crash_is_finished_at_the_next_start(desk: Desk, monkeypatch: pytest.M
     assert (desk.read("a.py"), len(desk.words())) == ("1\n", 4)
 
 
-def test_a_crash_is_rolled_back_where_the_conversation_went_on(
+def test_interrupted_rewind_is_rolled_back_after_new_messages(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody spoke after the crash: their words stay, and the files return to what they were."""
@@ -467,7 +469,7 @@ def test_a_crash_is_rolled_back_where_the_conversation_went_on(
     assert room.auto_detect_code_changes() == []
 
 
-def test_what_was_changed_after_a_crash_is_left_alone(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_of_a_rewind_keeps_later_changes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that a person wrote between crash and start is theirs: named, kept, and noted as done by hand."""
     desk.turn("one", a__py="1\n", b__py="1\n")
     cut_off(desk, monkeypatch)
@@ -479,7 +481,7 @@ def test_what_was_changed_after_a_crash_is_left_alone(desk: Desk, monkeypatch: p
     assert [f.path for c in room.auto_detect_code_changes() for f in c.files] == ["a.py"]
 
 
-def test_another_thread_sees_to_a_crash_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_thread_recovers_an_interrupted_rewind(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever opens the folder next finishes it, before anything is taken for a change by hand."""
     desk.turn("one", a__py="1\n")
     cut_off(desk, monkeypatch)
@@ -489,7 +491,7 @@ def test_another_thread_sees_to_a_crash_too(desk: Desk, monkeypatch: pytest.Monk
     assert other.room.changes() == []
 
 
-def test_a_workroom_that_is_open_sees_a_crash_of_another(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_workroom_recovers_an_interrupted_rewind(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look through a workroom that was opened before finds the journal first."""
     early = desk.opened()
     desk.turn("one", a__py="1\n")
@@ -498,7 +500,7 @@ def test_a_workroom_that_is_open_sees_a_crash_of_another(desk: Desk, monkeypatch
     assert desk.words() == []
 
 
-def test_the_doctor_names_interrupted_rewinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_interrupted_rewinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as nobody has opened the folder again, the doctor says so; afterwards it says nothing."""
     desk = Desk(tmp_path)
     desk.room = Workroom(desk.thread, desk.root)
@@ -510,7 +512,7 @@ def test_the_doctor_names_interrupted_rewinds(tmp_path: Path, monkeypatch: pytes
     desk.close()
 
 
-def test_the_same_on_postgresql(tmp_path: Path, database_url: str) -> None:
+def test_changes_blame_and_rewind_on_postgresql(tmp_path: Path, database_url: str) -> None:
     """Changes, blame, rewind and redo with the log in a PostgreSQL database."""
     with backscroll.open(database_url) as engine:
         desk = Desk(tmp_path, thread=engine.create("Work"))
@@ -524,7 +526,7 @@ def test_the_same_on_postgresql(tmp_path: Path, database_url: str) -> None:
         assert engine.verify().ok
 
 
-def test_a_place_for_snapshots_that_is_none(tmp_path: Path) -> None:
+def test_unusable_snapshot_folder_is_an_error(tmp_path: Path) -> None:
     """Where snapshots cannot be kept, that is said in our words."""
     desk = Desk(tmp_path)
     (tmp_path / "file").write_text("no folder")

@@ -47,7 +47,7 @@ def standing(thread: backscroll.Thread) -> list[tuple[Any, ...]]:
     return [*tasks, ("crops", out)]
 
 
-def test_a_task_that_began_in_a_turn_leaves_with_it(desk: Desk) -> None:
+def test_rewind_removes_a_task_started_in_the_turn(desk: Desk) -> None:
     """The list, what is worked on, and what prompts leave out are as before; redo and undo bring it all back."""
     thread = desk.thread
     thread.tasks.start("First")
@@ -76,7 +76,7 @@ def test_a_task_that_began_in_a_turn_leaves_with_it(desk: Desk) -> None:
     assert standing(thread) == after
 
 
-def test_what_a_step_brought_back_is_cleared_again(desk: Desk) -> None:
+def test_rewind_clears_a_task_resumed_in_the_turn(desk: Desk) -> None:
     """A task that rested was taken up again in the turn that leaves: it rests again, and its messages are out of prompts."""
     thread = desk.thread
     first = thread.tasks.start("First")
@@ -95,7 +95,7 @@ def test_what_a_step_brought_back_is_cleared_again(desk: Desk) -> None:
     assert standing(thread) == after
 
 
-def test_files_alone_leave_the_tasks(desk: Desk) -> None:
+def test_rewind_of_files_leaves_tasks(desk: Desk) -> None:
     desk.turn("one", a__txt="1\n")
     desk.says("two")
     desk.thread.tasks.start("Second")
@@ -105,7 +105,7 @@ def test_files_alone_leave_the_tasks(desk: Desk) -> None:
     assert standing(desk.thread) == before
 
 
-def test_without_a_watched_folder(tmp_path: Path) -> None:
+def test_rewind_without_a_folder_keeps_the_users_crop(tmp_path: Path) -> None:
     """The conversation alone, by one function; the person's own crop is theirs and stays."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
@@ -122,7 +122,7 @@ def test_without_a_watched_folder(tmp_path: Path) -> None:
         assert [t.title for t in thread.tasks.list()] == ["Later"]
 
 
-def test_a_fork_goes_back_on_its_own(tmp_path: Path) -> None:
+def test_rewind_of_tasks_in_a_fork_leaves_the_parent(tmp_path: Path) -> None:
     """The steps that it shares are taken back in the fork; the parent keeps them."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")

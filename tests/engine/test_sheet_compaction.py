@@ -34,7 +34,7 @@ def talk(thread: backscroll.Thread, count: int, start: int = 0) -> list[Ref]:
     return [thread.append(roles[n % 2], f"qz{n}zq {WORDS}").id for n in range(start, start + count)]
 
 
-def test_a_level_that_a_shorter_tree_lacks_is_told_from_those_below(engine: backscroll.Engine) -> None:
+def test_missing_tree_level_is_summarized_from_lower_levels(engine: backscroll.Engine) -> None:
     """A fork names the nodes of its parent; its own tree has fewer levels, and nothing of the far past is lost for that."""
     thread = engine.create("long")
     ids = talk(thread, 120)
@@ -50,7 +50,7 @@ def test_a_level_that_a_shorter_tree_lacks_is_told_from_those_below(engine: back
     assert found[0].text
 
 
-def test_a_node_that_grew_beyond_the_window_is_told_as_far_as_the_edge(engine: backscroll.Engine) -> None:
+def test_summary_node_stops_at_the_edge_of_the_window(engine: backscroll.Engine) -> None:
     """What the window shows anyway is not told twice."""
     thread = engine.create("long")
     talk(thread, 40)
@@ -63,7 +63,7 @@ def test_a_node_that_grew_beyond_the_window_is_told_as_far_as_the_edge(engine: b
     assert (found.first, found.last) == (node.position, node.position)
 
 
-def test_a_message_that_comes_back_into_a_long_crop_is_shown(engine: backscroll.Engine) -> None:
+def test_message_restored_inside_a_crop_is_shown(engine: backscroll.Engine) -> None:
     """It was deleted when the others were cropped, so it is none of them; long crops are passed over in one stride."""
     thread = engine.create("long")
     ids = talk(thread, 1_400)
@@ -75,7 +75,7 @@ def test_a_message_that_comes_back_into_a_long_crop_is_shown(engine: backscroll.
     assert (receipt.messages, receipt.summarised, receipt.unseen) == (1_400, 1_300, 0)
 
 
-def test_a_message_that_is_pinned_after_it_was_cropped_is_shown(engine: backscroll.Engine) -> None:
+def test_message_pinned_after_a_crop_is_shown(engine: backscroll.Engine) -> None:
     """Pins are in every prompt."""
     thread = engine.create("pins")
     ids = talk(thread, 12)
@@ -85,7 +85,7 @@ def test_a_message_that_is_pinned_after_it_was_cropped_is_shown(engine: backscro
     assert f"qz3zq {WORDS}".strip() in said(thread)
 
 
-def test_the_summary_of_a_crop_that_a_rewind_wrote_down_again_is_as_old_as_the_first(
+def test_crop_summary_copied_by_a_rewind_keeps_its_age(
     engine: backscroll.Engine,
 ) -> None:
     """A message of it was changed in between: its old words do not live on in the copy."""
@@ -104,7 +104,7 @@ def test_the_summary_of_a_crop_that_a_rewind_wrote_down_again_is_as_old_as_the_f
     assert "Okwonkwo" not in said(thread)
 
 
-def test_a_copy_condenses_by_what_the_original_learned(engine: backscroll.Engine, tmp_path: Path) -> None:
+def test_imported_copy_keeps_learned_weights(engine: backscroll.Engine, tmp_path: Path) -> None:
     """What was asked for again weighs more at the next compaction, in a native copy too."""
     thread = engine.create("learns")
     for n in range(40):

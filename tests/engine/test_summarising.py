@@ -40,7 +40,7 @@ def thread(engine: backscroll.Engine) -> backscroll.Thread:
     return made
 
 
-def test_everything_that_matters_is_told(thread: backscroll.Thread) -> None:
+def test_summary_contains_all_essentials(thread: backscroll.Thread) -> None:
     text = thread.summary()
     for wanted in (
         "Shop (3 turns, 9 messages)",
@@ -55,7 +55,7 @@ def test_everything_that_matters_is_told(thread: backscroll.Thread) -> None:
         assert wanted in text
 
 
-def test_a_chinese_conversation_is_told_in_chinese(engine: backscroll.Engine) -> None:
+def test_chinese_thread_has_a_chinese_summary(engine: backscroll.Engine) -> None:
     made = engine.create("商店")
     made.append("user", "给商店加一个登录表单，必须支持手机。")
     made.append("assistant", "好的。会话我们决定用 SQLite，因为只有一台服务器。")
@@ -69,19 +69,19 @@ def test_a_chinese_conversation_is_told_in_chinese(engine: backscroll.Engine) ->
 
 
 @pytest.mark.parametrize("budget", [LEAST, 120, 300, 2000])
-def test_the_budget_is_kept(thread: backscroll.Thread, budget: int) -> None:
+def test_summary_stays_within_the_budget(thread: backscroll.Thread, budget: int) -> None:
     text = thread.summary(budget)
     assert 0 < tokenizer_for("").count(text) <= budget
 
 
 @pytest.mark.parametrize("budget", [0, -5, LEAST - 1, True, 99.5, "100"])
-def test_a_budget_that_is_none_is_refused(thread: backscroll.Thread, budget: int) -> None:
+def test_invalid_summary_budget_is_refused(thread: backscroll.Thread, budget: int) -> None:
     with pytest.raises(InvalidInput) as refused:
         thread.summary(budget)
     assert str(LEAST) in (refused.value.hint or "")
 
 
-def test_what_is_deleted_or_hidden_is_not_told(thread: backscroll.Thread) -> None:
+def test_summary_leaves_out_deleted_and_hidden_messages(thread: backscroll.Thread) -> None:
     thread.hide(thread.message(0).id)
     thread.delete(thread.message(2).id)
     text = thread.summary()
@@ -91,11 +91,11 @@ def test_what_is_deleted_or_hidden_is_not_told(thread: backscroll.Thread) -> Non
     assert "SQLite" in thread.summary()
 
 
-def test_an_empty_thread_says_that_it_is_empty(engine: backscroll.Engine) -> None:
+def test_summary_of_an_empty_thread(engine: backscroll.Engine) -> None:
     assert engine.create("").summary() == "Nothing has been said yet."
 
 
-def test_the_account_depends_on_the_log_alone(thread: backscroll.Thread, tmp_path: Path) -> None:
+def test_summary_depends_on_the_log_alone(thread: backscroll.Thread, tmp_path: Path) -> None:
     """Asking for it leaves no event, and another program says the same of a copy of the store."""
     before = len(list(thread.events()))
     told = thread.summary()
@@ -106,7 +106,7 @@ def test_the_account_depends_on_the_log_alone(thread: backscroll.Thread, tmp_pat
         assert other.thread(thread.id).summary() == told
 
 
-def test_an_account_that_is_behind_says_so(
+def test_incomplete_summary_says_so(
     engine: backscroll.Engine, thread: backscroll.Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What could not be summed up while somebody waits is counted, and nothing pretends to be whole."""

@@ -52,7 +52,7 @@ def every_revision(thread: backscroll.Thread) -> set[tuple[str, str]]:
     return {(str(r.id), r.content.text if r.content else "") for name in ids for r in thread.revisions(name)}
 
 
-def test_an_empty_thread_takes_the_whole_list(thread: backscroll.Thread) -> None:
+def test_sync_fills_an_empty_thread(thread: backscroll.Thread) -> None:
     """The first sync appends everything; the second does nothing at all."""
     report = thread.sync(listed("one", "two", "three"))
     assert report.counts == {"added": 3}
@@ -61,7 +61,7 @@ def test_an_empty_thread_takes_the_whole_list(thread: backscroll.Thread) -> None
     assert thread.head == head
 
 
-def test_each_kind_of_change_is_told_for_what_it_is(thread: backscroll.Thread) -> None:
+def test_sync_recognises_each_kind_of_change(thread: backscroll.Thread) -> None:
     """An edit, a delete, an insert and an append, each seen as exactly that."""
     story = ["Where is the key?", "It lies under the mat.", "Thank you!", "You are welcome, friend.", "Bye."]
     thread.sync(listed(*story))
@@ -77,7 +77,7 @@ def test_each_kind_of_change_is_told_for_what_it_is(thread: backscroll.Thread) -
     assert texts_of(thread) == [m["content"] for m in roles]
 
 
-def test_a_trimmed_top_is_never_a_delete(thread: backscroll.Thread) -> None:
+def test_sync_of_a_trimmed_list_deletes_nothing(thread: backscroll.Thread) -> None:
     """A client that sends only the end of its history takes nothing away."""
     story = [f"message number {n} about topic {n * 7}" for n in range(20)]
     thread.sync(listed(*story))
@@ -87,7 +87,7 @@ def test_a_trimmed_top_is_never_a_delete(thread: backscroll.Thread) -> None:
     assert len(thread) == 20
 
 
-def test_a_dry_run_says_and_does_not(thread: backscroll.Thread) -> None:
+def test_dry_run_of_a_sync_writes_nothing(thread: backscroll.Thread) -> None:
     """A dry run reports operations and writes no event."""
     thread.sync(listed("one", "two"))
     head = thread.head
@@ -97,7 +97,7 @@ def test_a_dry_run_says_and_does_not(thread: backscroll.Thread) -> None:
     assert thread.head == head
 
 
-def test_a_sync_is_one_stroke_for_undo(thread: backscroll.Thread) -> None:
+def test_sync_is_undone_at_once(thread: backscroll.Thread) -> None:
     """Everything deliberate that one sync did is taken back by one undo of the same actor."""
     story = ["alpha one", "beta two", "gamma three", "delta four"]
     thread.sync(listed(*story), actor="sync:st")
@@ -108,7 +108,7 @@ def test_a_sync_is_one_stroke_for_undo(thread: backscroll.Thread) -> None:
     assert texts_of(thread) == story
 
 
-def test_forgotten_words_are_not_taken_in_again(thread: backscroll.Thread) -> None:
+def test_sync_does_not_restore_forgotten_words(thread: backscroll.Thread) -> None:
     """A client that still has forgotten words does not bring them back; what it says next goes in."""
     story = ["first thing", "second thing", "third thing"]
     thread.sync(listed(*story))
@@ -121,7 +121,7 @@ def test_forgotten_words_are_not_taken_in_again(thread: backscroll.Thread) -> No
 @pytest.mark.parametrize(
     "bad", [{"role": "user"}, "text", [1, 2], [{"content": "x"}], [{"role": "wizard", "content": "x"}]]
 )
-def test_what_is_no_list_of_messages_is_refused(thread: backscroll.Thread, bad: object) -> None:
+def test_sync_refuses_values_that_are_not_messages(thread: backscroll.Thread, bad: object) -> None:
     """A clear error, and nothing written."""
     thread.sync(listed("kept"))
     with pytest.raises(InvalidInput):
@@ -181,9 +181,7 @@ def test_a_rendered_prompt_never_deletes(data: st.DataObject) -> None:
         assert engine.verify().ok
 
 
-def test_a_file_of_another_tool_can_be_followed_without_importing_it(
-    thread: backscroll.Thread, tmp_path: Path
-) -> None:
+def test_sync_file_follows_a_chat_file(thread: backscroll.Thread, tmp_path: Path) -> None:
     """A chat file with swipes and hidden messages is synced against a thread; a plain list says nothing about hiding."""
     rows = [
         '{"user_name": "unused", "character_name": "unused", "chat_metadata": {}}',

@@ -65,7 +65,7 @@ def everything(thread: Thread) -> list[tuple[object, str, bool]]:
 # -- starting ----------------------------------------------------------------------------------------------------
 
 
-def test_a_new_task_starts_with_a_clear_prompt(thread: Thread, tasks: Tasks) -> None:
+def test_new_task_clears_the_prompt(thread: Thread, tasks: Tasks) -> None:
     """What came before is summed up in its place, with a handle that expands to all of it; the history keeps every word."""
     talk(thread, "early")
     before = everything(thread)
@@ -82,9 +82,7 @@ def test_a_new_task_starts_with_a_clear_prompt(thread: Thread, tasks: Tasks) -> 
     assert tasks.current() == tasks.get(step.task.id)
 
 
-def test_the_finished_task_is_compressed_and_named_when_the_next_one_starts(
-    thread: Thread, tasks: Tasks
-) -> None:
+def test_next_task_clears_a_finished_kept_task(thread: Thread, tasks: Tasks) -> None:
     """A task that was kept in the prompt when it ended leaves it when another one begins."""
     first = tasks.start("paint the shed")
     talk(thread, "paint")
@@ -99,14 +97,14 @@ def test_the_finished_task_is_compressed_and_named_when_the_next_one_starts(
     assert tasks.get(first.id).cleared
 
 
-def test_keep_leaves_everything_in_the_prompt(thread: Thread, tasks: Tasks) -> None:
+def test_keep_leaves_the_prompt_unchanged(thread: Thread, tasks: Tasks) -> None:
     """Starting a task need not clear anything."""
     talk(thread, "early")
     tasks.start("mend the crane", keep=True)
     assert "early content 2" in shown(thread)
 
 
-def test_the_caller_is_told_of_an_unfinished_task_which_stays_as_it_is(thread: Thread, tasks: Tasks) -> None:
+def test_starting_a_task_reports_the_unfinished_one(thread: Thread, tasks: Tasks) -> None:
     """Starting another one neither ends nor loses it."""
     first = tasks.start("paint the shed")
     talk(thread, "paint")
@@ -118,7 +116,7 @@ def test_the_caller_is_told_of_an_unfinished_task_which_stays_as_it_is(thread: T
     assert [(k.other, k.how) for k in step.task.links] == [(first.id, "follows")]
 
 
-def test_a_task_can_start_with_a_message_that_was_written_already(thread: Thread, tasks: Tasks) -> None:
+def test_task_can_start_at_an_existing_message(thread: Thread, tasks: Tasks) -> None:
     """That message and what follows belong to it and stay in the prompt."""
     talk(thread, "early")
     opening = thread.append("user", "new request: the crane")
@@ -130,7 +128,7 @@ def test_a_task_can_start_with_a_message_that_was_written_already(thread: Thread
     assert "early content 1" not in shown(thread)
 
 
-def test_a_task_cannot_start_inside_an_earlier_one(thread: Thread, tasks: Tasks) -> None:
+def test_task_cannot_start_inside_another_task(thread: Thread, tasks: Tasks) -> None:
     """Splitting is for that."""
     tasks.start("one")
     early = thread.append("user", "one")
@@ -141,7 +139,7 @@ def test_a_task_cannot_start_inside_an_earlier_one(thread: Thread, tasks: Tasks)
     assert "split" in caught.value.hint
 
 
-def test_pins_system_messages_and_open_calls_stay(thread: Thread, tasks: Tasks) -> None:
+def test_clearing_a_task_keeps_pins_system_messages_and_open_calls(thread: Thread, tasks: Tasks) -> None:
     """Clearing takes no more than a crop may."""
     tasks.start("one")
     pinned = thread.append("user", "never forget the tide table")
@@ -159,7 +157,7 @@ def test_pins_system_messages_and_open_calls_stay(thread: Thread, tasks: Tasks) 
     assert "built" in shown(thread), "a result never goes without its call"
 
 
-def test_a_title_is_taken_from_the_first_request_and_follows_it(thread: Thread, tasks: Tasks) -> None:
+def test_task_title_follows_its_first_request(thread: Thread, tasks: Tasks) -> None:
     """Editing the request renames the task; deleting it moves on to the next."""
     task = tasks.start()
     first = thread.append("user", "paint the shed")
@@ -171,7 +169,7 @@ def test_a_title_is_taken_from_the_first_request_and_follows_it(thread: Thread, 
     assert (tasks.get(task.id).title, tasks.get(task.id).first) == ("and the fence", second.id)
 
 
-def test_a_cancelled_task_is_not_restarted_unknowingly(thread: Thread, tasks: Tasks) -> None:
+def test_restarting_a_cancelled_task_is_refused(thread: Thread, tasks: Tasks) -> None:
     """The same title is refused with when and why; a similar one is started and the caller told."""
     tasks.start("Paint the old shed red")
     thread.append("user", "paint it")
@@ -186,7 +184,7 @@ def test_a_cancelled_task_is_not_restarted_unknowingly(thread: Thread, tasks: Ta
     assert [t.state for t in tasks.list("cancelled")] == [TaskState.CANCELLED]
 
 
-def test_a_task_noted_for_later_keeps_its_id_when_it_starts(tasks: Tasks) -> None:
+def test_planned_task_keeps_its_id_when_started(tasks: Tasks) -> None:
     """By its id or by its title."""
     noted, other = tasks.plan_for_later("write the docs"), tasks.plan_for_later("tidy up")
     assert noted.state is TaskState.NOT_STARTED
@@ -200,7 +198,7 @@ def test_a_task_noted_for_later_keeps_its_id_when_it_starts(tasks: Tasks) -> Non
 # -- the verdict -------------------------------------------------------------------------------------------------
 
 
-def test_a_result_waits_for_the_verdict_and_both_names_are_kept(thread: Thread, tasks: Tasks) -> None:
+def test_attempt_and_verdict_keep_their_actors(thread: Thread, tasks: Tasks) -> None:
     """Who attempted, who decided, and whether a person or a program did."""
     tasks.start("paint")
     thread.append("user", "paint it")
@@ -212,7 +210,7 @@ def test_a_result_waits_for_the_verdict_and_both_names_are_kept(thread: Thread, 
     assert (kept.verdict, kept.feedback, kept.decided_as) == ("accepted", "looks good", "program")
 
 
-def test_completing_releases_the_context_at_once(thread: Thread, tasks: Tasks) -> None:
+def test_completing_a_task_clears_its_messages(thread: Thread, tasks: Tasks) -> None:
     """The summary stands in its place."""
     tasks.start("paint the shed")
     talk(thread, "paint")
@@ -241,7 +239,7 @@ def test_sending_back_keeps_request_last_turn_and_essentials(thread: Thread, tas
     assert tasks.current() == step.task
 
 
-def test_more_feedback_and_another_attempt_need_no_extra_step(thread: Thread, tasks: Tasks) -> None:
+def test_feedback_resumes_the_task(thread: Thread, tasks: Tasks) -> None:
     """Work goes on by itself after feedback; the log says that it was resumed."""
     task = tasks.start("paint")
     thread.append("user", "paint it")
@@ -253,7 +251,7 @@ def test_more_feedback_and_another_attempt_need_no_extra_step(thread: Thread, ta
     assert tasks.complete().state is TaskState.COMPLETED
 
 
-def test_pictures_of_the_feedback_are_stored(engine: Engine, thread: Thread, tasks: Tasks) -> None:
+def test_feedback_images_are_stored(engine: Engine, thread: Thread, tasks: Tasks) -> None:
     """Their bytes can be read back by the digests that the task names."""
     tasks.start("paint")
     thread.append("user", "paint it")
@@ -265,7 +263,7 @@ def test_pictures_of_the_feedback_are_stored(engine: Engine, thread: Thread, tas
         tasks.incomplete("look", images=["door.png"])  # type: ignore[list-item]
 
 
-def test_feedback_with_pictures_is_said_so_that_a_model_sees_them(thread: Thread, tasks: Tasks) -> None:
+def test_feedback_with_images_becomes_a_user_message(thread: Thread, tasks: Tasks) -> None:
     """As the user's message, part of the task and of the step: undo takes it out again."""
     task = tasks.start("paint")
     thread.append("user", "paint it")
@@ -282,7 +280,7 @@ def test_feedback_with_pictures_is_said_so_that_a_model_sees_them(thread: Thread
     assert thread.message(-1).text == "said aloud"
 
 
-def test_asking_at_once_completes_or_sends_back(thread: Thread, tasks: Tasks) -> None:
+def test_put_before_completes_or_sends_back(thread: Thread, tasks: Tasks) -> None:
     """True accepts, words send back."""
     tasks.start("paint")
     thread.append("user", "paint it")
@@ -290,7 +288,7 @@ def test_asking_at_once_completes_or_sends_back(thread: Thread, tasks: Tasks) ->
     assert tasks.put_before("second", lambda _task: True).state is TaskState.COMPLETED
 
 
-def test_a_result_is_withheld_when_a_message_it_speaks_of_is_deleted(thread: Thread, tasks: Tasks) -> None:
+def test_task_result_is_withheld_while_its_source_is_deleted(thread: Thread, tasks: Tasks) -> None:
     """And is back, word for word, when the deletion is undone."""
     task = tasks.start("paint")
     said = thread.append("user", "the code is swordfish")
@@ -302,7 +300,7 @@ def test_a_result_is_withheld_when_a_message_it_speaks_of_is_deleted(thread: Thr
     assert tasks.get(task.id).attempts[0].result == "I used swordfish"
 
 
-def test_the_summary_of_a_cleared_task_follows_deletions(thread: Thread, tasks: Tasks) -> None:
+def test_summary_of_a_cleared_task_follows_deletions(thread: Thread, tasks: Tasks) -> None:
     """Nothing of a deleted message lives on in it."""
     tasks.start("paint")
     thread.append("user", "the password is swordfish and it must never be written down anywhere, please")
@@ -314,7 +312,7 @@ def test_the_summary_of_a_cleared_task_follows_deletions(thread: Thread, tasks: 
     assert "swordfish" not in shown(thread)
 
 
-def test_cancelling_clears_and_keeps_the_reason(thread: Thread, tasks: Tasks) -> None:
+def test_cancelling_clears_the_task_and_keeps_the_reason(thread: Thread, tasks: Tasks) -> None:
     """It stays known as cancelled."""
     tasks.start("paint")
     talk(thread, "paint")
@@ -325,7 +323,7 @@ def test_cancelling_clears_and_keeps_the_reason(thread: Thread, tasks: Tasks) ->
 
 
 @pytest.mark.parametrize("end", ["complete", "incomplete", "cancel"])
-def test_ends_let_the_last_turns_be_analysed(thread: Thread, tasks: Tasks, end: str) -> None:
+def test_ending_a_task_flushes_the_graph(thread: Thread, tasks: Tasks, end: str) -> None:
     """A flush is part of the same stroke."""
     tasks.start("paint")
     thread.append("user", "paint it")
@@ -341,7 +339,7 @@ def test_ends_let_the_last_turns_be_analysed(thread: Thread, tasks: Tasks, end: 
     assert flushed[0].head["group"] == tasked[-1].head["group"]
 
 
-def test_illegal_steps_are_refused_and_write_nothing(thread: Thread, tasks: Tasks) -> None:
+def test_illegal_task_steps_are_refused(thread: Thread, tasks: Tasks) -> None:
     """Nothing to attempt, nothing to complete, an ended task, one that is already in progress."""
     before = thread.head
     for step in (lambda: tasks.attempt("x"), tasks.complete, tasks.cancel):
@@ -372,7 +370,7 @@ def test_illegal_steps_are_refused_and_write_nothing(thread: Thread, tasks: Task
     "step",
     ["start", "attempt", "complete", "incomplete", "cancel", "resume", "split", "merge", "title", "link"],
 )
-def test_undo_takes_a_whole_step_back_and_redo_does_it_again(thread: Thread, tasks: Tasks, step: str) -> None:
+def test_undo_and_redo_of_every_task_step(thread: Thread, tasks: Tasks, step: str) -> None:
     """Tasks and prompt are exactly as before, then exactly as after."""
     first = tasks.start("paint")
     talk(thread, "paint", 4)
@@ -405,7 +403,7 @@ def test_undo_takes_a_whole_step_back_and_redo_does_it_again(thread: Thread, tas
 # -- resting, splitting, merging ---------------------------------------------------------------------------------
 
 
-def test_resuming_brings_the_task_back_and_lets_the_other_rest(thread: Thread, tasks: Tasks) -> None:
+def test_resuming_restores_a_task_and_clears_the_other(thread: Thread, tasks: Tasks) -> None:
     """Its own messages are in the prompt again in full, those of the other are summed up."""
     first = tasks.start("paint")
     talk(thread, "paint")
@@ -420,7 +418,7 @@ def test_resuming_brings_the_task_back_and_lets_the_other_rest(thread: Thread, t
     assert last.id not in [m.id for m in tasks.messages(second.id)]
 
 
-def test_splitting_gives_two_tasks_and_merging_gives_one_again(thread: Thread, tasks: Tasks) -> None:
+def test_split_and_merge_keep_every_message(thread: Thread, tasks: Tasks) -> None:
     """Every message belongs to exactly one of them, and in the end to the one."""
     task = tasks.start("both")
     talk(thread, "paint", 2)
@@ -436,7 +434,7 @@ def test_splitting_gives_two_tasks_and_merging_gives_one_again(thread: Thread, t
     assert len(tasks.list()) == 1
 
 
-def test_a_wrong_start_is_merged_back_with_everything_in_the_prompt(thread: Thread, tasks: Tasks) -> None:
+def test_merging_a_wrong_start_restores_the_prompt(thread: Thread, tasks: Tasks) -> None:
     """Nothing is lost when the guess was wrong."""
     first = tasks.start("paint")
     talk(thread, "paint")
@@ -448,7 +446,7 @@ def test_a_wrong_start_is_merged_back_with_everything_in_the_prompt(thread: Thre
     assert shown(thread) == before
 
 
-def test_a_message_of_no_task_and_a_first_message_cannot_be_split_at(thread: Thread, tasks: Tasks) -> None:
+def test_split_at_an_invalid_message_is_refused(thread: Thread, tasks: Tasks) -> None:
     """The hints say what to do instead."""
     loose = thread.append("user", "hello")
     with pytest.raises(Conflict, match="belongs to no task"):
@@ -459,7 +457,7 @@ def test_a_message_of_no_task_and_a_first_message_cannot_be_split_at(thread: Thr
         tasks.split(first.id)
 
 
-def test_what_a_person_cropped_is_left_alone(thread: Thread, tasks: Tasks) -> None:
+def test_task_steps_keep_crops_of_the_user(thread: Thread, tasks: Tasks) -> None:
     """Own words of a crop survive clearing, merging and resuming."""
     first = tasks.start("paint")
     talk(thread, "paint", 3)
@@ -478,7 +476,7 @@ def test_what_a_person_cropped_is_left_alone(thread: Thread, tasks: Tasks) -> No
 # -- forks, edits, other hands -----------------------------------------------------------------------------------
 
 
-def test_a_fork_inherits_tasks_up_to_where_it_forks(thread: Thread, tasks: Tasks) -> None:
+def test_fork_inherits_tasks_up_to_its_message(thread: Thread, tasks: Tasks) -> None:
     """Steps after that message did not happen there, and each goes its own way."""
     first = tasks.start("paint")
     talk(thread, "paint", 2)
@@ -501,7 +499,7 @@ def test_a_fork_inherits_tasks_up_to_where_it_forks(thread: Thread, tasks: Tasks
     assert [t.state for t in whole.list()] == [TaskState.COMPLETED, TaskState.IN_PROGRESS]
 
 
-def test_messages_put_in_moved_and_deleted_are_followed(thread: Thread, tasks: Tasks) -> None:
+def test_task_messages_follow_inserts_moves_and_deletions(thread: Thread, tasks: Tasks) -> None:
     """What stands in a task's stretch belongs to it, whenever it came there."""
     task = tasks.start("paint")
     one = thread.append("user", "one")
@@ -516,7 +514,7 @@ def test_messages_put_in_moved_and_deleted_are_followed(thread: Thread, tasks: T
     assert tasks.get(task.id).first == between.id
 
 
-def test_a_step_planned_against_an_old_state_is_refused(
+def test_task_step_on_an_outdated_state_is_a_conflict(
     thread: Thread, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody else completed it between looking and writing: nothing is half done."""
@@ -544,7 +542,7 @@ def test_another_process_sees_the_same_tasks(tmp_path: Path, thread: Thread, tas
         assert not again.verify().flaws
 
 
-def test_chinese_threads_speak_chinese(engine: Engine) -> None:
+def test_chinese_thread_has_chinese_task_summaries(engine: Engine) -> None:
     """The line above a summary is in the language of the thread."""
     thread = engine.create("港口", language="zh")
     tasks = Tasks(thread)
@@ -554,7 +552,7 @@ def test_chinese_threads_speak_chinese(engine: Engine) -> None:
     assert "修理起重机（已完成）" in shown(thread)
 
 
-def test_odd_text_breaks_nothing(thread: Thread, tasks: Tasks) -> None:
+def test_odd_characters_in_tasks(thread: Thread, tasks: Tasks) -> None:
     """Control characters, lone surrogates and long titles."""
     task = tasks.start("a\u0000b \ud800 \u202e\n c")
     assert "\n" not in task.title
@@ -565,7 +563,7 @@ def test_odd_text_breaks_nothing(thread: Thread, tasks: Tasks) -> None:
         tasks.start("x" * 201)
 
 
-def test_a_long_past_is_summed_up_from_the_summary_tree(thread: Thread, tasks: Tasks) -> None:
+def test_clearing_a_long_past_uses_the_summary_tree(thread: Thread, tasks: Tasks) -> None:
     """However long it is; and what is deleted of it later is not told on."""
     for n in range(90):
         thread.append("user", f"request {n}: the crane of pier {n} must never lift more than {n}17 kg")
@@ -581,7 +579,7 @@ def test_a_long_past_is_summed_up_from_the_summary_tree(thread: Thread, tasks: T
     assert not any(message.text in said for message in told)
 
 
-def test_forgetting_a_message_takes_results_about_it_and_leaves_the_verdict(
+def test_forgetting_a_message_erases_results_and_keeps_the_verdict(
     thread: Thread, tasks: Tasks, tmp_path: Path
 ) -> None:
     """The words are nowhere any more, not in the file either; that the task was completed still stands."""
@@ -599,7 +597,7 @@ def test_forgetting_a_message_takes_results_about_it_and_leaves_the_verdict(
     assert b"swordfish-9431" not in (tmp_path / "store.db").read_bytes()
 
 
-def test_what_is_known_about_a_task_can_be_asked_for(thread: Thread, tasks: Tasks) -> None:
+def test_task_summary_plan_questions_and_history(thread: Thread, tasks: Tasks) -> None:
     """Summary, essentials, plan, questions, what matters from before, how near it is."""
     first = tasks.start("paint the shed")
     talk(thread, "paint", 3)

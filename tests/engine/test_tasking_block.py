@@ -31,13 +31,13 @@ def block_of(thread: Thread, budget: int = 60_000) -> Block | None:
     return next((b for b in made.blocks if b.section is Section.TASK), None)
 
 
-def test_without_a_task_nothing_is_said(thread: Thread) -> None:
+def test_no_task_section_without_a_task(thread: Thread) -> None:
     """Threads that do not use tasks pay nothing."""
     thread.append("user", "hello")
     assert block_of(thread) is None
 
 
-def test_it_says_which_task_and_how_it_stands(thread: Thread) -> None:
+def test_task_section_names_title_and_state(thread: Thread) -> None:
     """Title, state and since when, at the end of the prompt, marked as no request."""
     task = thread.tasks.start("paint the shed")
     thread.append("user", "please paint it")
@@ -48,7 +48,7 @@ def test_it_says_which_task_and_how_it_stands(thread: Thread) -> None:
     assert task.began[:10] in block.text
 
 
-def test_a_waiting_result_then_feedback_plan_and_pictures(thread: Thread) -> None:
+def test_task_section_shows_verdict_feedback_and_plan(thread: Thread) -> None:
     """The verdict that is due, and after feedback what to do about it."""
     thread.tasks.start("paint the shed")
     thread.append("user", "please paint it red")
@@ -67,7 +67,7 @@ def test_a_waiting_result_then_feedback_plan_and_pictures(thread: Thread) -> Non
     assert back.sources
 
 
-def test_open_todos_are_listed_until_they_are_done(thread: Thread) -> None:
+def test_task_section_lists_open_todos(thread: Thread) -> None:
     """Only those of the task at hand, and only where the prompt does not show the message that says them."""
     thread.append("user", "TODO: wash the windows of the office")
     thread.tasks.start("paint the shed")
@@ -97,7 +97,7 @@ def test_open_todos_are_listed_until_they_are_done(thread: Thread) -> None:
     assert any("hinges" in b.text for b in back.blocks)
 
 
-def test_only_what_is_new_about_a_task_is_said_again(thread: Thread) -> None:
+def test_task_section_adds_only_news(thread: Thread) -> None:
     """A task is told once; feedback adds its own lines, and its end a line of its own."""
     task = thread.tasks.start("paint the shed")
     thread.append("user", "please paint it red")
@@ -118,7 +118,7 @@ def test_only_what_is_new_about_a_task_is_said_again(thread: Thread) -> None:
     assert str(task.id) in told[0]
 
 
-def test_a_cancelled_task_much_like_it_is_brought_to_mind(thread: Thread) -> None:
+def test_task_section_reminds_of_a_similar_cancelled_task(thread: Thread) -> None:
     """With when and why."""
     thread.tasks.start("paint the old shed red")
     thread.append("user", "paint")
@@ -130,7 +130,7 @@ def test_a_cancelled_task_much_like_it_is_brought_to_mind(thread: Thread) -> Non
     assert "the shed belongs to the museum" in block.text
 
 
-def test_what_failed_before_is_brought_to_mind_and_stands_on_the_receipt(thread: Thread) -> None:
+def test_task_section_reminds_of_earlier_failures(thread: Thread) -> None:
     """A lesson of an earlier task, with what it rests on; gone when its source is deleted."""
     thread.tasks.start("paint the shed red")
     thread.append("user", "please paint the shed red")
@@ -147,7 +147,7 @@ def test_what_failed_before_is_brought_to_mind_and_stands_on_the_receipt(thread:
     assert block.sources
 
 
-def test_it_keeps_to_its_room(thread: Thread) -> None:
+def test_task_section_stays_within_its_share(thread: Thread) -> None:
     """Whatever the feedback, the section has at most its share; the state is said as long as there is any room."""
     thread.tasks.start("paint the shed")
     thread.append("user", "please paint it")
@@ -160,7 +160,7 @@ def test_it_keeps_to_its_room(thread: Thread) -> None:
     assert block_of(thread, 20_000) is not None
 
 
-def test_an_earlier_moment_is_told_as_it_was(thread: Thread) -> None:
+def test_task_section_as_of_an_earlier_event(thread: Thread) -> None:
     """Looking back shows the task of that time."""
     from backscroll.engine.work.task_reader import tasks_of
 
@@ -173,7 +173,7 @@ def test_an_earlier_moment_is_told_as_it_was(thread: Thread) -> None:
     assert thread.tasks.get(task.id).state.value == "completed"
 
 
-def test_chinese_threads_are_told_in_chinese(engine: Engine) -> None:
+def test_task_section_in_chinese(engine: Engine) -> None:
     """Our own words are in the language of the thread."""
     thread = engine.create("港口", language="zh")
     thread.tasks.start("修理起重机")

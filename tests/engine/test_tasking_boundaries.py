@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-def test_suggested_by_default_and_nothing_is_done(folder: Path) -> None:
+def test_boundary_is_suggested_by_default(folder: Path) -> None:
     """The newest request is pointed out; no task is started."""
     with backscroll.open(folder, background=False) as engine:
         thread = engine.create("harbour")
@@ -42,7 +42,7 @@ def test_suggested_by_default_and_nothing_is_done(folder: Path) -> None:
         assert thread.tasks.list() == []
 
 
-def test_a_beginning_that_is_known_is_not_suggested_again(folder: Path) -> None:
+def test_known_task_start_is_not_suggested(folder: Path) -> None:
     """Starting the task there settles the matter."""
     with backscroll.open(folder, background=False) as engine:
         thread = engine.create("harbour")
@@ -53,7 +53,7 @@ def test_a_beginning_that_is_known_is_not_suggested_again(folder: Path) -> None:
         assert new.id not in [b.message for b in thread.tasks.boundaries()]
 
 
-def test_acting_is_a_programs_decision_and_can_be_undone(folder: Path) -> None:
+def test_act_mode_starts_a_task_that_can_be_undone(folder: Path) -> None:
     """The message that began it belongs to the new task; undo leaves no trace of it, merging loses nothing."""
     with backscroll.open(folder, background=False, task_boundaries="act") as engine:
         thread = engine.create("harbour")
@@ -74,7 +74,7 @@ def test_acting_is_a_programs_decision_and_can_be_undone(folder: Path) -> None:
         assert thread.tasks.current() is not None
 
 
-def test_words_that_end_one_task_and_start_another_do_both(folder: Path) -> None:
+def test_message_can_end_one_task_and_start_another(folder: Path) -> None:
     """The message belongs to the new task; the old one is completed without it."""
     with backscroll.open(folder, background=False, task_boundaries="act") as engine:
         thread = engine.create("harbour")
@@ -88,7 +88,7 @@ def test_words_that_end_one_task_and_start_another_do_both(folder: Path) -> None
         assert new.id not in [m.id for m in thread.tasks.messages(first.id)]
 
 
-def test_follow_ups_to_an_assistant_are_not_suggested(folder: Path) -> None:
+def test_follow_up_questions_are_not_boundaries(folder: Path) -> None:
     """Asking on, doubting, wanting another form of the answer: in the store as in the detector."""
     with backscroll.open(folder, background=False) as engine:
         thread = engine.create()
@@ -100,7 +100,7 @@ def test_follow_ups_to_an_assistant_are_not_suggested(folder: Path) -> None:
         assert [b.message for b in thread.tasks.boundaries()] == [new.id]
 
 
-def test_words_that_end_a_task_complete_it_by_program(folder: Path) -> None:
+def test_closing_words_complete_the_task_by_program(folder: Path) -> None:
     """What was said stays in the prompt until something else begins."""
     with backscroll.open(folder, background=False, task_boundaries="act") as engine:
         thread = engine.create("港口", language="zh")
@@ -113,7 +113,7 @@ def test_words_that_end_a_task_complete_it_by_program(folder: Path) -> None:
         assert (made.state, made.decided_as, made.cleared) == (TaskState.COMPLETED, "program", False)
 
 
-def test_off_means_off(folder: Path) -> None:
+def test_boundaries_can_be_switched_off(folder: Path) -> None:
     """Nothing is looked at."""
     with backscroll.open(folder, background=False, task_boundaries="off") as engine:
         thread = engine.create("harbour")
@@ -123,14 +123,14 @@ def test_off_means_off(folder: Path) -> None:
         assert thread.tasks.boundaries() == []
 
 
-def test_an_unknown_setting_is_refused(folder: Path) -> None:
+def test_unknown_boundary_setting_is_refused(folder: Path) -> None:
     """With what is known."""
     with pytest.raises(InvalidInput, match="task_boundaries") as caught:
         backscroll.open(folder, background=False, task_boundaries="maybe")  # type: ignore[arg-type]
     assert "suggest" in caught.value.hint
 
 
-def test_a_message_that_says_so_ends_a_task_and_begins_another(folder: Path) -> None:
+def test_append_in_act_mode_switches_tasks(folder: Path) -> None:
     """With `act`, appending is enough: both languages, decided by the program, and undo takes each step back."""
     with backscroll.open(folder, background=False, task_boundaries="act") as engine:
         thread = engine.create("login")
@@ -149,7 +149,7 @@ def test_a_message_that_says_so_ends_a_task_and_begins_another(folder: Path) -> 
         assert [task.state for task in thread.tasks.list()] == [TaskState.IN_PROGRESS]
 
 
-def test_what_was_weighed_before_changes_nothing(tmp_path: Path) -> None:
+def test_cached_boundary_scores_equal_fresh_ones(tmp_path: Path) -> None:
     """Message after message gives what weighing from the beginning gives, also after an edit and across blocks of events."""
     chance = random.Random(3)
     topics = (

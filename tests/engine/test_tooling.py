@@ -57,20 +57,20 @@ def thread(engine: backscroll.Engine) -> backscroll.Thread:
 
 
 class TestOperations:
-    def test_oldest_first_with_handles_that_can_be_expanded(self, thread: backscroll.Thread) -> None:
+    def test_operations_are_listed_oldest_first_with_handles(self, thread: backscroll.Thread) -> None:
         found = operations(thread)
         assert [d.tool_name for d in found] == ["Read", "Bash", "Edit", "mcp__tickets__get_ticket", "weather"]
         assert all(d.result is not None and d.handle == f"[bs:{d.result.seq}]" for d in found)
 
-    def test_only_the_last_rounds(self, thread: backscroll.Thread) -> None:
+    def test_operations_of_the_last_rounds(self, thread: backscroll.Thread) -> None:
         assert [d.tool_name for d in operations(thread, 1)] == ["weather"]
         assert len(operations(thread, 2)) == 3
 
-    def test_the_last_so_many_whatever_the_rounds(self, thread: backscroll.Thread) -> None:
+    def test_last_operations_across_rounds(self, thread: backscroll.Thread) -> None:
         thread.append("user", "thanks")
         assert [d.tool_name for d in operations(thread, last=2)] == ["mcp__tickets__get_ticket", "weather"]
 
-    def test_no_more_than_the_settings_allow(self, tmp_path: Path) -> None:
+    def test_operations_are_limited_by_the_settings(self, tmp_path: Path) -> None:
         with backscroll.open(tmp_path / "few.db", max_summaries=3) as engine:
             made = engine.create()
             made.append("user", "go")
@@ -78,7 +78,7 @@ class TestOperations:
                 use(made, n, "Bash", {"command": f"step {n}"}, "ok")
             assert [d.target for d in operations(made)] == ["step 5", "step 6", "step 7"]
 
-    def test_nothing_asked_nothing_given(self, thread: backscroll.Thread) -> None:
+    def test_zero_operations_can_be_requested(self, thread: backscroll.Thread) -> None:
         assert operations(thread, 0) == []
         assert operations(thread, last=0) == []
 
@@ -97,18 +97,18 @@ class TestOperations:
         thread.hide(last.call, last.result)
         assert operations(thread, 1) == []
 
-    def test_an_edit_of_a_result_changes_its_line(self, thread: backscroll.Thread) -> None:
+    def test_edited_result_changes_its_operation_line(self, thread: backscroll.Thread) -> None:
         weather = operations(thread, 1)[0]
         assert weather.result is not None
         thread.edit(weather.result, [ToolResult("c5", (Text("雨，气温 9 度"),))])
         assert operations(thread, 1)[0].summary == "雨，气温 9 度"
 
-    def test_a_call_without_result_is_listed_as_such(self, thread: backscroll.Thread) -> None:
+    def test_call_without_a_result_is_listed(self, thread: backscroll.Thread) -> None:
         thread.append("user", "go on")
         use(thread, 9, "Bash", {"command": "make"}, None)
         assert operations(thread, 1)[0].summary == "no result yet"
 
-    def test_reads_no_more_of_a_long_turn_than_it_lists(
+    def test_operations_read_a_long_turn_from_its_end(
         self, engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A turn of many steps is read from its end."""
@@ -124,7 +124,7 @@ class TestOperations:
         assert [d.target for d in operations(made)][-1] == "step 299"
         assert len(seen) < 100
 
-    def test_a_fork_sees_the_operations_of_its_past(self, thread: backscroll.Thread) -> None:
+    def test_fork_has_the_operations_of_its_past(self, thread: backscroll.Thread) -> None:
         fork = thread.fork()
         use(fork, 6, "Bash", {"command": "ls"}, "a.txt")
         assert [d.tool_name for d in operations(fork, 1)] == ["weather", "Bash"]
@@ -132,7 +132,7 @@ class TestOperations:
 
 
 class TestHistory:
-    def test_the_newest_first_with_full_results(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_is_newest_first_with_full_results(self, thread: backscroll.Thread) -> None:
         uses = tool_history(thread)
         assert [u.digest.tool_name for u in uses] == [
             "weather",
@@ -144,24 +144,24 @@ class TestHistory:
         assert uses[-1].result == "def login():\n    return check()\n" * 40
         assert [u.turn for u in uses] == [3, 2, 2, 1, 1]
 
-    def test_by_tool(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_by_tool(self, thread: backscroll.Thread) -> None:
         assert [u.digest.tool_name for u in tool_history(thread, tool="Read")] == ["Read"]
         assert [u.digest.tool_name for u in tool_history(thread, tool="read")] == ["Read"]
         assert [u.digest.target for u in tool_history(thread, tool="get_ticket")] == ["T-81"]
         assert tool_history(thread, tool="Write") == []
 
-    def test_by_target(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_by_target(self, thread: backscroll.Thread) -> None:
         assert [u.digest.tool_name for u in tool_history(thread, target="login.py")] == ["Edit", "Read"]
         assert [u.digest.tool_name for u in tool_history(thread, target="杭州")] == ["weather"]
 
-    def test_by_words_of_the_result(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_by_words_of_the_result(self, thread: backscroll.Thread) -> None:
         assert [u.digest.tool_name for u in tool_history(thread, text='"bad token"')] == ["Bash"]
         assert [u.arguments for u in tool_history(thread, text="登录失败")] == [{"id": "T-81"}]
 
-    def test_words_may_stand_partly_in_the_call(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_matches_words_of_call_and_result(self, thread: backscroll.Thread) -> None:
         assert [u.digest.tool_name for u in tool_history(thread, text="pytest ValueError")] == ["Bash"]
 
-    def test_by_turn(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_by_turn(self, thread: backscroll.Thread) -> None:
         assert [u.digest.tool_name for u in tool_history(thread, turn=2)] == [
             "mcp__tickets__get_ticket",
             "Edit",
@@ -169,23 +169,23 @@ class TestHistory:
         with pytest.raises(NotFound):
             tool_history(thread, turn=99)
 
-    def test_everything_that_is_asked_for_must_fit(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_combines_filters(self, thread: backscroll.Thread) -> None:
         assert [u.turn for u in tool_history(thread, tool="Read", target="login", text="check", turn=1)] == [
             1
         ]
         assert tool_history(thread, tool="Read", text="token") == []
 
-    def test_limits(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_limit(self, thread: backscroll.Thread) -> None:
         assert len(tool_history(thread, limit=2)) == 2
         assert tool_history(thread, limit=0) == []
         with pytest.raises(InvalidInput, match="tool calls"):
             tool_history(thread, limit=-1)
 
-    def test_a_query_without_words_is_refused(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_refuses_a_query_without_words(self, thread: backscroll.Thread) -> None:
         with pytest.raises(InvalidInput):
             tool_history(thread, text="!!!")
 
-    def test_deleted_messages_are_not_found(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_leaves_out_deleted_messages(self, thread: backscroll.Thread) -> None:
         bash = tool_history(thread, tool="Bash")[0].digest
         assert bash.result is not None
         thread.delete(bash.call, bash.result)
@@ -194,14 +194,14 @@ class TestHistory:
         thread.undo()
         assert len(tool_history(thread, tool="Bash")) == 1
 
-    def test_only_the_live_words_of_an_edited_result_are_found(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_finds_live_text_of_an_edited_result(self, thread: backscroll.Thread) -> None:
         bash = tool_history(thread, tool="Bash")[0].digest
         assert bash.result is not None
         thread.edit(bash.result, [ToolResult("c2", (Text("all green"),))])
         assert tool_history(thread, text="token") == []
         assert [u.result for u in tool_history(thread, text="green")] == ["all green"]
 
-    def test_parallel_calls_are_told_apart(self, engine: backscroll.Engine) -> None:
+    def test_tool_history_pairs_parallel_calls(self, engine: backscroll.Engine) -> None:
         """Several calls in one reply, several results in one message."""
         made = engine.create()
         made.append("user", "both")
@@ -218,7 +218,7 @@ class TestHistory:
     @pytest.mark.parametrize(
         "asked", [{}, {"tool": "Read"}, {"target": "a.py"}, {"text": "alpha"}, {"turn": 1}]
     )
-    def test_parallel_calls_in_replies_of_their_own(
+    def test_tool_history_pairs_parallel_calls_in_separate_replies(
         self, engine: backscroll.Engine, asked: dict[str, Any]
     ) -> None:
         """Claude Code writes each parallel call as a message, and the results after all of them."""
@@ -233,13 +233,13 @@ class TestHistory:
         assert uses["a.py"] == "alpha"
         assert all(u.digest.tool_name == "Read" for u in tool_history(made, **asked))
 
-    def test_a_fork_finds_uses_of_its_past_and_not_of_its_siblings(self, thread: backscroll.Thread) -> None:
+    def test_tool_history_of_a_fork_excludes_siblings(self, thread: backscroll.Thread) -> None:
         fork = thread.fork()
         use(fork, 7, "Bash", {"command": "ls"}, "only in the fork")
         assert len(tool_history(fork, tool="Bash")) == 2
         assert len(tool_history(thread, tool="Bash")) == 1
 
-    def test_results_that_are_pictures(self, engine: backscroll.Engine) -> None:
+    def test_tool_history_of_image_results(self, engine: backscroll.Engine) -> None:
         made = engine.create()
         made.append("user", "look")
         made.append("assistant", [ToolCall("p", "view_image", {"path": "a.png"})])
@@ -250,7 +250,7 @@ class TestHistory:
 
 
 class TestMemory:
-    def test_results_are_kept_up_to_the_bound_the_oldest_go_first(self, thread: backscroll.Thread) -> None:
+    def test_result_cache_drops_the_oldest_first(self, thread: backscroll.Thread) -> None:
         memory = ResultMemory(thread.store, 3_000)
         for n in range(6):
             _, result = use(thread, f"m{n}", "Read", {"file_path": f"{n}"}, "x" * 1000)
@@ -259,14 +259,14 @@ class TestMemory:
         assert 0 < memory.size <= 3_000
         assert len(memory) == 2
 
-    def test_a_result_larger_than_the_bound_is_read_each_time(self, thread: backscroll.Thread) -> None:
+    def test_result_larger_than_the_cache_is_not_cached(self, thread: backscroll.Thread) -> None:
         memory = ResultMemory(thread.store, 100)
         _, result = use(thread, "m", "Read", {}, "x" * 1000)
         assert result is not None
         assert memory.text(result.revision, "cm") == "x" * 1000
         assert memory.size == 0
 
-    def test_a_forgotten_result_is_not_handed_out(self, thread: backscroll.Thread) -> None:
+    def test_forgotten_result_is_not_returned(self, thread: backscroll.Thread) -> None:
         bash = tool_history(thread, tool="Bash")[0]
         assert "bad token" in bash.result
         assert len(memory_of(thread.engine)) == 1
@@ -286,5 +286,5 @@ class TestMemory:
         ("read", "read_file", False),
     ],
 )
-def test_names_of_tools_are_compared_without_their_spelling(wanted: str, name: str, same: bool) -> None:
+def test_tool_names_are_compared_by_normalised_spelling(wanted: str, name: str, same: bool) -> None:
     assert same_tool(wanted, name) is same

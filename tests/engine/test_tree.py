@@ -182,7 +182,7 @@ def long_talk(engine: backscroll.Engine, turns: int) -> backscroll.Thread:
     return thread
 
 
-def test_an_edit_changes_one_path(engine: backscroll.Engine) -> None:
+def test_edit_changes_one_path_of_the_tree(engine: backscroll.Engine) -> None:
     """Of all nodes only those above the edited message get another version."""
     thread = long_talk(engine, 200)
     before = {(n.level, n.opening): n.version for n, _ in tree_of(thread)}
@@ -194,7 +194,7 @@ def test_an_edit_changes_one_path(engine: backscroll.Engine) -> None:
     assert len(changed) == len(levels) == max(levels) + 1
 
 
-def test_deleting_a_turn_moves_no_other_span(engine: backscroll.Engine) -> None:
+def test_deleting_a_turn_changes_no_distant_span(engine: backscroll.Engine) -> None:
     """Spans far from the deleted turn keep their openings, their versions and their texts."""
     thread = long_talk(engine, 200)
     before = {(n.level, n.opening, n.version) for n, _ in tree_of(thread) if n.level < 2}
@@ -205,7 +205,7 @@ def test_deleting_a_turn_moves_no_other_span(engine: backscroll.Engine) -> None:
     assert len(before ^ after) <= 6
 
 
-def test_a_long_turn_compacts_inside_itself(engine: backscroll.Engine) -> None:
+def test_long_turn_is_summarized_in_pieces(engine: backscroll.Engine) -> None:
     """One user message and hundreds of steps: pieces, spans above them, and a far past before any step."""
     thread = engine.create("agent")
     thread.append("user", "Rename everything in src/app.py.")
@@ -226,7 +226,7 @@ def test_a_long_turn_compacts_inside_itself(engine: backscroll.Engine) -> None:
     assert far[-1].end == thread.message(200).id
 
 
-def test_the_newest_is_told_finely_and_the_oldest_coarsely(engine: backscroll.Engine) -> None:
+def test_far_summaries_are_finer_for_newer_parts(engine: backscroll.Engine) -> None:
     """A budget for a fraction of the history: parts cover it without a gap, with levels that only go down."""
     thread = long_talk(engine, 400)
     far = far_summaries(thread, thread.message(-9).position, 3000, rough_count)
@@ -241,7 +241,7 @@ def test_the_newest_is_told_finely_and_the_oldest_coarsely(engine: backscroll.En
     assert edges[-1][1] == len(thread) - 9
 
 
-def test_the_far_past_reads_the_same_while_the_history_grows(engine: backscroll.Engine) -> None:
+def test_far_summaries_are_stable_as_the_history_grows(engine: backscroll.Engine) -> None:
     """What was chosen once is told byte for byte the same after new turns, and anew after a change of what it speaks of."""
     thread = long_talk(engine, 120)
     far = far_summaries(thread, thread.message(-5).position, 1500, rough_count)
@@ -256,7 +256,7 @@ def test_the_far_past_reads_the_same_while_the_history_grows(engine: backscroll.
     assert [f.text for f in node_summaries(thread, named)] == first
 
 
-def test_a_deleted_word_is_told_by_nobody_from_then_on(engine: backscroll.Engine) -> None:
+def test_deleted_message_leaves_summaries_at_once(engine: backscroll.Engine) -> None:
     """Without any catching up: what was changed since is left out until it is made again."""
     thread = long_talk(engine, 60)
     far = far_summaries(thread, thread.message(-1).position, 10_000, rough_count)
@@ -271,7 +271,7 @@ def test_a_deleted_word_is_told_by_nobody_from_then_on(engine: backscroll.Engine
     assert "w30x" in " ".join(f.text for f in node_summaries(thread, named))
 
 
-def test_cropped_messages_are_left_out(engine: backscroll.Engine) -> None:
+def test_far_summaries_leave_out_cropped_messages(engine: backscroll.Engine) -> None:
     """A crop takes words out of the far past, and uncropping brings them back."""
     thread = long_talk(engine, 40)
     crop = thread.crop("top", 20)
@@ -283,7 +283,7 @@ def test_cropped_messages_are_left_out(engine: backscroll.Engine) -> None:
     assert "w3x" in text
 
 
-def test_a_fork_takes_over_what_its_parent_made(engine: backscroll.Engine) -> None:
+def test_fork_reuses_the_tree_of_its_parent(engine: backscroll.Engine) -> None:
     """The shared past has the same keys, so nothing of it is made twice."""
     thread = long_talk(engine, 80)
     fork = thread.fork(thread.message(100).id)
@@ -296,7 +296,7 @@ def test_a_fork_takes_over_what_its_parent_made(engine: backscroll.Engine) -> No
     assert "w999x" not in told(tree_of(thread))
 
 
-def test_two_who_catch_up_at_once_do_it_once(engine: backscroll.Engine) -> None:
+def test_concurrent_catch_ups_write_once(engine: backscroll.Engine) -> None:
     """Whoever comes second finds that somebody was quicker, and writes nothing."""
     thread = engine.create("t")
     thread.append("user", "Hello.")
@@ -315,7 +315,7 @@ def test_two_who_catch_up_at_once_do_it_once(engine: backscroll.Engine) -> None:
     assert engine.store.read(lambda reader: reader.progress(thread.id, PROGRESS)) == thread.head
 
 
-def test_catching_up_goes_in_steps(engine: backscroll.Engine) -> None:
+def test_catch_up_respects_its_limit(engine: backscroll.Engine) -> None:
     """A limit is kept, and says when there is nothing left."""
     thread = engine.create("t")
     for number in range(10):
@@ -334,7 +334,7 @@ def test_forgotten_words_leave_the_tree(engine: backscroll.Engine) -> None:
     assert "w11x" in told(tree_of(thread))
 
 
-def test_a_node_can_be_asked_for_its_text(engine: backscroll.Engine) -> None:
+def test_text_of_node(engine: backscroll.Engine) -> None:
     thread = long_talk(engine, 4)
     opening = thread.message(2).id
     assert "w1x" in text_of_node(thread, 0, opening)
@@ -342,7 +342,7 @@ def test_a_node_can_be_asked_for_its_text(engine: backscroll.Engine) -> None:
     assert text_of_node(thread, 0, Ref("f" * 32, 1)) == ""
 
 
-def test_a_thread_that_is_not_there_and_one_that_is_empty(engine: backscroll.Engine) -> None:
+def test_tree_of_a_missing_and_an_empty_thread(engine: backscroll.Engine) -> None:
     with pytest.raises(NotFound):
         catch_up(engine, "f" * 32)
     empty = engine.create("empty")
@@ -351,7 +351,7 @@ def test_a_thread_that_is_not_there_and_one_that_is_empty(engine: backscroll.Eng
     assert far_summaries(empty, None, 0, rough_count) == []
 
 
-def test_the_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+def test_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
     """The same acts on both stores: the same nodes, the same texts, the same far past, also after a rebuild."""
     from backscroll.stores.postgres.store import PostgresStore
 
@@ -376,7 +376,7 @@ def test_the_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -
     assert trees[0] == trees[1]
 
 
-def test_words_that_are_too_many_to_hold_are_read_again(
+def test_texts_over_the_memory_limit_are_read_again(
     engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However little is held in memory between cutting and making, the texts are the same."""
@@ -391,7 +391,7 @@ def test_words_that_are_too_many_to_hold_are_read_again(
     assert tree_of(thread) == before
 
 
-def test_what_had_to_be_withheld_is_told_by_the_next_compaction(
+def test_withheld_summary_returns_with_the_next_compaction(
     engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the tree cannot catch up, a changed span is only named, and prompts go on so; the next compaction tells it."""

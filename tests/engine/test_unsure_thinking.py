@@ -62,7 +62,7 @@ def in_fork(thread: Thread) -> list[str]:
     return found
 
 
-def test_a_fork_sends_back_the_thinking_of_turns_and_of_calls_with_their_results(thread: Thread) -> None:
+def test_fork_sends_thinking_of_answered_turns_and_calls(thread: Thread) -> None:
     thread.append("user", "Read two files.")
     ask(thread)
     answer(thread, 2, ToolCall("c1", "Read", {}), ToolCall("c2", "Read", {}))
@@ -73,7 +73,7 @@ def test_a_fork_sends_back_the_thinking_of_turns_and_of_calls_with_their_results
     assert in_fork(thread) == ["seal1", "seal2", "seal3"]
 
 
-def test_a_fork_leaves_out_a_reply_before_which_the_user_spoke_while_the_model_thought(
+def test_fork_drops_thinking_if_the_user_spoke_during_the_request(
     thread: Thread,
 ) -> None:
     thread.append("user", "Is there a crane?")
@@ -83,7 +83,7 @@ def test_a_fork_leaves_out_a_reply_before_which_the_user_spoke_while_the_model_t
     assert in_fork(thread) == ["seal1"]
 
 
-def test_forgetting_leaves_out_a_reply_before_which_the_user_spoke_while_the_model_thought(
+def test_forget_drops_thinking_if_the_user_spoke_during_the_request(
     thread: Thread,
 ) -> None:
     """What was sent is not known any more after it."""
@@ -99,7 +99,7 @@ def test_forgetting_leaves_out_a_reply_before_which_the_user_spoke_while_the_mod
     assert thoughts(ask(fork)) == ["seal1"]
 
 
-def test_a_fork_leaves_out_the_second_reply_in_a_row(thread: Thread) -> None:
+def test_fork_drops_thinking_of_a_second_reply_in_a_row(thread: Thread) -> None:
     """It answered another request, or none."""
     thread.append("user", "Is there a crane?")
     ask(thread)
@@ -108,7 +108,7 @@ def test_a_fork_leaves_out_the_second_reply_in_a_row(thread: Thread) -> None:
     assert in_fork(thread) == ["seal1", "seal2"]
 
 
-def test_a_fork_leaves_out_a_reply_to_a_stand_in_whose_result_came_meanwhile(thread: Thread) -> None:
+def test_fork_drops_thinking_if_a_placeholder_result_arrived_meanwhile(thread: Thread) -> None:
     thread.append("user", "Read two files.")
     ask(thread)
     answer(thread, 2, ToolCall("c1", "Read", {}), ToolCall("c2", "Read", {}))
@@ -119,7 +119,7 @@ def test_a_fork_leaves_out_a_reply_to_a_stand_in_whose_result_came_meanwhile(thr
     assert in_fork(thread) == ["seal1", "seal2"]
 
 
-def test_a_fork_leaves_out_a_reply_where_two_requests_waited(thread: Thread) -> None:
+def test_fork_drops_thinking_of_overlapping_requests(thread: Thread) -> None:
     """The second request said more than the first, in an event of its own; whose reply it is, nobody knows."""
     thread.append("user", "Is there a crane?")
     ask(thread)
@@ -130,7 +130,7 @@ def test_a_fork_leaves_out_a_reply_where_two_requests_waited(thread: Thread) -> 
     assert in_fork(thread) == ["seal1"]
 
 
-def test_a_fork_leaves_out_a_reply_where_a_prompt_of_another_wire_said_more(thread: Thread) -> None:
+def test_fork_drops_thinking_after_a_larger_prompt_of_another_wire(thread: Thread) -> None:
     thread.append("user", "Is there a crane?")
     ask(thread)
     thread.memory.add("The crane is red.")
@@ -140,7 +140,7 @@ def test_a_fork_leaves_out_a_reply_where_a_prompt_of_another_wire_said_more(thre
     assert in_fork(thread) == ["seal1"]
 
 
-def test_a_copy_leaves_out_what_a_fork_leaves_out(thread: Thread, tmp_path: Path) -> None:
+def test_imported_copy_drops_the_same_thinking_as_a_fork(thread: Thread, tmp_path: Path) -> None:
     thread.append("user", "Is there a crane?")
     ask(thread)
     thread.memory.add("The crane is red.")
@@ -154,7 +154,7 @@ def test_a_copy_leaves_out_what_a_fork_leaves_out(thread: Thread, tmp_path: Path
         assert thoughts(ask(copy)) == ["seal1"]
 
 
-def test_a_reply_that_was_edited_before_the_next_prompt_does_not_send_its_thinking(thread: Thread) -> None:
+def test_edited_reply_does_not_send_its_thinking(thread: Thread) -> None:
     """Nor do later prompts, and those that came after it send theirs."""
     thread.append("user", "Is there a crane?")
     before = ask(thread)
@@ -170,9 +170,7 @@ def test_a_reply_that_was_edited_before_the_next_prompt_does_not_send_its_thinki
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_call_in_front_that_waits_no_more_stays_until_the_next_compaction(
-    thread: Thread, late: bool
-) -> None:
+def test_answered_open_call_stays_until_the_next_compaction(thread: Thread, late: bool) -> None:
     """Whether the user speaks or its result comes: the prompt is the one before and something at its end."""
     thread.append("user", "Read on.")
     answer(thread, 2, ToolCall("lost", "Read", {}), ToolCall("told", "Read", {}))

@@ -14,7 +14,7 @@ USER = {"role": "user", "content": "你好"}
 EMPTY = {"role": "user", "content": ""}
 
 
-def test_the_shapes_of_files(tmp_path: Path) -> None:
+def test_prompt_file_shapes_are_kept(tmp_path: Path) -> None:
     """A document, messages line by line, requests line by line; mended, they have the shape they had."""
     lines = "".join(json.dumps(row) + "\n" for row in ({"messages": [USER, EMPTY]}, {"input": "hi"}))
     for text, shape, mended in (
@@ -34,7 +34,7 @@ def test_the_shapes_of_files(tmp_path: Path) -> None:
             assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == mended
 
 
-def test_a_surrogate_in_a_file_is_mended(tmp_path: Path) -> None:
+def test_lone_surrogate_in_a_file_is_repaired(tmp_path: Path) -> None:
     """A file may hold half an emoji as an escape; the mended file is plain UTF-8."""
     path = tmp_path / "in.json"
     path.write_text('[{"role": "user", "content": "half \\ud83d here"}]', encoding="utf-8")
@@ -44,14 +44,14 @@ def test_a_surrogate_in_a_file_is_mended(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.json").read_bytes()) == [{"role": "user", "content": "half  here"}]
 
 
-def test_what_only_the_sender_can_mend_is_left() -> None:
+def test_unrepairable_flaws_are_reported() -> None:
     """A previous response without instructions is told, and stays told."""
     found = prompts_of('{"input": "hi", "previous_response_id": "r"}')
     assert [flaw.rule.id for flaw in found.unmendable()] == ["R6"]
     assert prompts_of('[{"role": "tool", "content": "x"}]').unmendable() == []
 
 
-def test_bad_files_get_a_clear_error(tmp_path: Path) -> None:
+def test_bad_files_raise_clear_errors(tmp_path: Path) -> None:
     """With a hint, whatever it is."""
     with pytest.raises(NotFound):
         read_prompts(str(tmp_path / "absent"))

@@ -49,7 +49,7 @@ def told(engine: Engine, name: str) -> Any:
     return made.messages, receipt.tokens, receipt.items, receipt.left_out, receipt.summarised, receipt.broken
 
 
-def test_every_change_of_a_condensed_message_is_seen_at_once(tmp_path: Path) -> None:
+def test_changes_to_condensed_messages_are_seen_at_once(tmp_path: Path) -> None:
     """By an engine that has made prompts before, as by one that has not."""
     with opened(tmp_path / "a.db") as engine:
         thread = talked(engine)
@@ -91,7 +91,7 @@ def test_every_change_of_a_condensed_message_is_seen_at_once(tmp_path: Path) -> 
     ],
     ids=["edit", "pin", "hide", "delete", "crop", "undo", "memory", "system"],
 )
-def test_another_process_changes_what_this_one_kept(
+def test_changes_of_another_process_are_seen(
     tmp_path: Path, change: Callable[[backscroll.Thread, Any], Any], place: int
 ) -> None:
     """Nothing tells an engine of it but the log."""
@@ -104,7 +104,7 @@ def test_another_process_changes_what_this_one_kept(
             assert told(engine, thread.id) == told(fresh, thread.id)
 
 
-def test_a_warm_prompt_reads_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm_prompt_reads_only_new_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the window is: the rows of earlier prompts are kept, and survive a compaction."""
     pages: list[int] = []
     page = View.page

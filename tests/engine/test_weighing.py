@@ -41,7 +41,7 @@ def assert_weighed(engine: backscroll.Engine, blocks: Iterable[Block], wire: Wir
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.Engine, wire: Wire) -> None:
+def test_cut_message_keeps_its_author(engine: backscroll.Engine, wire: Wire) -> None:
     thread = engine.create("Talk")
     thread.append("user", "read it", author=AUTHOR)
     words = Text("wind, sails\n" * 90)
@@ -57,9 +57,7 @@ def test_a_signed_message_that_is_cut_still_has_its_author(engine: backscroll.En
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_waiting_call_that_broke_off_is_shown_as_it_is_weighed(
-    engine: backscroll.Engine, wire: Wire
-) -> None:
+def test_cut_open_call_is_counted_as_shown(engine: backscroll.Engine, wire: Wire) -> None:
     """Wherever it stands, nothing but its beginning is shown."""
     thread = engine.create("Talk")
     thread.append("user", "write it")
@@ -72,9 +70,7 @@ def test_a_waiting_call_that_broke_off_is_shown_as_it_is_weighed(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_system_text_that_is_filled_in_weighs_what_its_place_can_take(
-    engine: backscroll.Engine, wire: Wire
-) -> None:
+def test_filled_system_placeholder_is_counted_at_its_maximum(engine: backscroll.Engine, wire: Wire) -> None:
     thread = engine.create("Talk")
     thread.append("user", "hello")
     thread.append("system", "You sail. {recent_operations}")
@@ -83,7 +79,7 @@ def test_a_system_text_that_is_filled_in_weighs_what_its_place_can_take(
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_file_beside_a_giant_result_is_weighed_by_its_bytes(engine: backscroll.Engine, wire: Wire) -> None:
+def test_file_beside_a_giant_result_is_counted_by_its_bytes(engine: backscroll.Engine, wire: Wire) -> None:
     thread = engine.create("Talk")
     thread.append("user", "read them")
     thread.append("assistant", [ToolCall("c1", "Read", {})])

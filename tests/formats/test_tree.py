@@ -81,7 +81,7 @@ def test_answers_below_the_live_end_are_one_branch() -> None:
     assert list(walk(nodes, "a")) == [PathStep("a"), PathStep("b2", "a", ("b1", "b2"))]
 
 
-def test_without_a_live_end_the_last_node_is_it() -> None:
+def test_last_node_is_live_if_none_is_named() -> None:
     """An unknown or missing live end is not an obstacle."""
     nodes = tree("a - user", "b a assistant", "c a user")
     assert (
@@ -91,7 +91,7 @@ def test_without_a_live_end_the_last_node_is_it() -> None:
     )
 
 
-def test_nothing_is_nothing() -> None:
+def test_empty_tree_has_no_steps() -> None:
     """No nodes give no steps."""
     assert list(walk([], "x")) == []
 

@@ -1,4 +1,4 @@
-"""The fold: latest wins, earlier values stay as history, both ends see a relation, dropping brings back."""
+"""The fold: the latest wins, earlier values become history, both ends see a relation, a drop restores."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_around_lists_the_nearest_first_and_what_was_left_out() -> None:
     assert ([view.id for view in few.nodes], few.left_out) == (["ann", "rome"], 2)
 
 
-def test_a_turn_affects_later_turns_that_use_what_it_introduces() -> None:
+def test_find_affected_turns_follows_introduced_nodes() -> None:
     graph = Graph(
         [turn(1, person("Ann")), turn(2, is_("Ann", "likes", "Rome")), turn(3, is_("Tom", "likes", "Rome"))]
     )

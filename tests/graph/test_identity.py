@@ -1,4 +1,4 @@
-"""Which names are one node: what texts state, what rules can only read in one way, what a person says."""
+"""Which names are one node: stated by texts, inferred by unambiguous rules, or set by the user."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_ambiguous_or_unknown_names_are_refused() -> None:
     assert graph.find("brown") is None
 
 
-def test_part_of_a_thing_s_name_does_not_match() -> None:
+def test_query_for_part_of_a_name_does_not_match() -> None:
     """A query for Rome does not mean Rome Airport."""
     graph = Graph([turn(1, node("Rome Airport", "place"))])
     with pytest.raises(NotFound, match="Rome Airport"):

@@ -1,4 +1,4 @@
-"""The graph in words: within the room, the best first, honest about what is assumed, the same every time."""
+"""The graph as text: within the budget, the best facts first, assumptions marked, deterministic."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_facts_are_rendered_in_chinese() -> None:
 
 
 def test_chinese_relation_is_written_around_the_name() -> None:
-    """A relation's words stand around the name."""
+    """As in 是贝的孩子: text comes before and after it."""
     node = NodeView("a", "a", "安", "person", relations=(fact("a", "child_of", other="b"),))
     other = NodeView("b", "b", "贝", "person")
     assert "安（人物）：是贝的孩子" in tell(Neighbourhood((node, other), ()), count, 500, language="zh").text

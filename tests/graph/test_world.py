@@ -1,4 +1,4 @@
-"""What world descriptions say, read by rules: fields, English, Chinese, kinds; and what they do not say."""
+"""World descriptions read by rules: fields, English, Chinese, kinds; and what is not stated."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_yaml_fields_are_read() -> None:
     [(ELVES_EN, "Elves of the forest", "neutral"), (ELVES_ZH, "森林精灵", "中立")],
 )
 def test_statements_about_kinds_are_kept_with_the_kind(text: str, kind: str, value: str) -> None:
-    """What is said about a kind is kept with the kind."""
+    """And not with the entry they appear in."""
     also = one(text).also
     assert (kind, "faction", value) in also
     assert {"disposition", "faction", "knowledge_level", "threat_level"} <= {p for _, p, _ in also}

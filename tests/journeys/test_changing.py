@@ -1,4 +1,4 @@
-"""Journeys of somebody who changes a conversation, and changes their mind."""
+"""Journeys of a user who edits a conversation."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_edit_reports_a_conflict(cli: Cli) -> None:
 
 
 def test_alternatives_can_be_added_and_selected(cli: Cli) -> None:
-    """Another answer becomes live unless told otherwise; any can be selected again."""
+    """Another answer becomes live by default; any can be selected again."""
     name = cli.conversation("question", "first answer")
     cli.ok("regenerate", name, "2", "second answer")
     aside = cli.ok("regenerate", name, "2", "third answer", "--aside", "--json").json
@@ -152,7 +152,7 @@ def test_hide_and_pin_can_be_set_and_cleared(cli: Cli) -> None:
 
 
 def test_messages_can_be_inserted_and_moved(cli: Cli) -> None:
-    """Messages can stand between others, and be put elsewhere."""
+    """Before or after any other."""
     name = cli.conversation("one", "two")
     cli.ok("insert", name, "system", "between", "--after", "1")
     cli.ok("insert", name, "system", "before all", "--before", "1")
@@ -202,7 +202,7 @@ def test_diff_compares_two_events(cli: Cli) -> None:
 
 
 def test_edit_keeps_tool_calls(stocked: Cli) -> None:
-    """Editing the words of a reply leaves its tool calls alone."""
+    """When the text of a reply is edited."""
     agent = stocked.ok("threads", "--kind", "agent", "--json").json[0]["id"]
     before = stocked.ok("show", agent, "--range", "2", "--json").json[0]
     after = stocked.ok("edit", agent, "2", "Let me see.", "--json").json

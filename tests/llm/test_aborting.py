@@ -1,4 +1,4 @@
-"""Ending a call from outside: the one who waits is woken, the connection is closed, nothing is asked again."""
+"""Aborting a call from outside: the caller is woken, the connection closed, nothing retried."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_cut_stream_is_restarted(kind: Kind) -> None:
 def test_abort_while_connecting_closes_the_new_connection(
     kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever stops before there is a connection gets none: it is closed as soon as it is made."""
+    """An abort before there is a connection closes it as soon as it is made."""
     from backscroll.llm.clients.connections import Connections
 
     with hanging(None) as server, client_at(server.url, kind, timeout=20.0) as client:

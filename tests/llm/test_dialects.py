@@ -1,4 +1,4 @@
-"""Services that speak the wire of Chat Completions in their own way are understood all the same."""
+"""Services with their own dialect of Chat Completions are understood."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_noise_between_events_is_ignored() -> None:
     ],
 )
 def test_finish_reasons_are_translated(word: str, finish: str) -> None:
-    """Words of others for the same."""
+    """Other names for the same reasons."""
     assert heard(chunk({"content": "a"}, word), DONE)[1].finish == finish
 
 

@@ -1,4 +1,4 @@
-"""Whether a call may be made."""
+"""Spending limits: whether a call may be made."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_negative_cost_is_refused() -> None:
 
 
 @given(st.integers(1, 10**12), st.integers(0, 10**12), st.integers(0, 10**12))
-def test_what_is_not_stopped_stays_within_the_limit(allowed: int, spent: int, expected: int) -> None:
+def test_limit_stops_exactly_the_calls_that_would_exceed_it(allowed: int, spent: int, expected: int) -> None:
     verdict = judge_limits([Limit("day", allowed, spent)], expected, 0.8)
     assert (verdict.state == "stop") == (spent >= allowed or spent + expected > allowed)
 

@@ -1,4 +1,4 @@
-"""The table of words in two languages, and what is found by it."""
+"""The bilingual word table, and what is found by it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_longest_word_wins() -> None:
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(sorted(TABLE.english)), max_size=8).map("".join))
 @settings(max_examples=200, deadline=None)
-def test_any_text(text: str) -> None:
-    """Whatever is asked, what is found stands in it and is what the table says."""
+def test_counterparts_are_those_of_the_table(text: str) -> None:
+    """For any text."""
     for word, found in english_of(text):
         assert found == TABLE.english[word]
         assert word in text

@@ -147,7 +147,7 @@ def test_similar_terms_are_updated_as_the_vocabulary_grows() -> None:
     assert grown.space.kin(["porter"]) == whole.space.kin(["porter"])
 
 
-def test_corpus_mean_is_taken_from_the_first_texts() -> None:
+def test_corpus_sample_grows_in_steps() -> None:
     """So that one more text changes nothing for the others."""
     assert [round_sample_size(n) for n in (0, 1, 511, 512, 1_023, 1_024, 5_000)] == [
         0,

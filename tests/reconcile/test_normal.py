@@ -27,7 +27,7 @@ def content(*parts: Part) -> Content:
 
 
 @given(st.text())
-def test_twice_is_once(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     """The normal form of a normal form is itself."""
     assert normal_text(normal_text(text)) == normal_text(text)
 

@@ -1,4 +1,4 @@
-"""What is known about a thread, folded from its log."""
+"""Thread information, folded from the log."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def told(kind: Kind, body: Json = None, *, erased: bool = False, **head: Json) -
 
 
 @given(abouts)
-def test_what_is_known_comes_back_from_its_row(about: ThreadDescription) -> None:
-    """The sealed shape keeps everything, whatever characters it holds."""
+def test_description_round_trips(about: ThreadDescription) -> None:
+    """Whatever characters it contains."""
     assert about_from_json(about.to_json()) == about
     assert about_from_bytes(to_bytes(about.to_json())) == about
 

@@ -1,4 +1,4 @@
-"""The sealed shape of a content, its hash, and what can be found in it."""
+"""The sealed form of a content, its hash, and its searchable text."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_the_same_words_by_another_role_are_something_else(content: Content) -> 
 
 
 @given(st.lists(parts, min_size=1, max_size=3), texts)
-def test_nobody_and_somebody_without_a_name_are_told_apart(some: list[Part], author: str) -> None:
-    """No author is not an empty one, and an author is not words."""
+def test_missing_and_given_author_have_different_hashes(some: list[Part], author: str) -> None:
+    """No author is not an empty one, and an author is not text."""
     nobody, somebody = Content(tuple(some)), Content(tuple(some), author)
     assert digest("user", nobody) != digest("user", somebody)
     assert original(encode(nobody)).author is None

@@ -1,4 +1,4 @@
-"""Which crops and compactions are in force, against a plain replay of what was done and taken back."""
+"""Which crops and compactions are in effect, compared with a plain replay of steps and undos."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ACTS = st.lists(st.sampled_from(["crop", "uncrop", "compact", "rename", "undo", 
 
 
 @given(ACTS)
-def test_what_is_in_force_is_what_was_not_taken_back(acts: list[str]) -> None:
+def test_crops_in_effect_are_those_not_undone(acts: list[str]) -> None:
     desk = Desk()
     for act in acts:
         getattr(desk, act)()
@@ -84,7 +84,7 @@ def test_what_is_in_force_is_what_was_not_taken_back(acts: list[str]) -> None:
 
 
 @given(ACTS, st.integers(0, 30))
-def test_the_fold_can_go_on_from_anywhere(acts: list[str], cut: int) -> None:
+def test_fold_can_continue_from_anywhere(acts: list[str], cut: int) -> None:
     desk = Desk()
     for act in acts:
         getattr(desk, act)()

@@ -1,4 +1,4 @@
-"""Long words are compressed in SQLite files, and nobody but the file notices."""
+"""Long text is compressed in SQLite files, invisibly to every reader."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def rows(path: Path) -> list[tuple[int, int]]:
 
 
 @given(st.binary(max_size=2000) | st.binary(max_size=40).map(lambda b: b * 300), st.integers(0, 3000))
-def test_whatever_goes_in_comes_out(body: bytes, above: int) -> None:
-    """Any bytes, any threshold: the plain bytes come back, and nothing below the threshold is touched."""
+def test_packed_body_round_trips(body: bytes, above: int) -> None:
+    """Any bytes, any threshold; nothing below the threshold is changed."""
     stored, size = pack_body(body, above)
     assert unpack_body(stored, size) == body
     assert stored is not None

@@ -112,7 +112,7 @@ class TestFaults:
         assert fault.facts["cause"] == "said by the server"
 
     def test_unknown_server_error_keeps_its_text(self) -> None:
-        """An error that nobody thought of still carries the server's own words."""
+        """An unexpected error is reported in the server's own words."""
         fault = faults.translate_error(psycopg.errors.lookup("22012")("division by zero"), "postgresql://h/x")
         assert "division by zero" in fault.message
 

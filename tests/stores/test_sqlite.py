@@ -1,4 +1,4 @@
-"""The SQLite file: what is opened and what is refused, migrations, copies, and how writers share a transaction."""
+"""The SQLite file: what is opened and what is refused, migrations, copies, and shared transactions."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_any_file_name_works(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names must be UTF-8 there")
 def test_path_that_is_not_utf8_works(tmp_path: Path) -> None:
-    """A path of bytes that no text can spell is opened all the same."""
+    """A path of bytes that cannot be decoded is opened all the same."""
     place = tmp_path / os.fsdecode(b"bad\xff.db")
     with backscroll.open(place) as engine:
         engine.create("x")

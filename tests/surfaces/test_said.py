@@ -1,4 +1,4 @@
-"""What the rooms say in English is said in Chinese to those who read Chinese."""
+"""Messages of the rooms are shown in Chinese to Chinese readers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_translations_keep_every_placeholder() -> None:
 
 
 def test_values_are_inserted_into_the_translation() -> None:
-    """The words of the message go into the translation."""
+    """The translation contains the values of the message."""
     assert say("3f matches several threads: 3f2a, 3f9c") == "有几个对话都以 3f 开头：3f2a, 3f9c"
 
 

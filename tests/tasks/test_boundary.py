@@ -1,4 +1,4 @@
-"""Where a new task or topic starts: scores, reasons and what explicit words do."""
+"""Where a new task or topic starts: scores, reasons and the effect of explicit words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_explicit_start_is_nearly_certain_and_quotes_its_phrase(text: str) -> No
     assert any(reason.name == "says_start" and reason.detail for reason in last.reasons)
 
 
-def test_explicit_end_is_recognised_and_is_no_boundary() -> None:
+def test_explicit_end_is_no_boundary() -> None:
     last = scored(*TRIP[:2], "That's done, thanks!")[-1]
     assert last.explicit == "end"
     assert last.value < THRESHOLD

@@ -1,4 +1,4 @@
-"""Cause, fix and evidence: found where they are told, in this order, and never made of thanks."""
+"""Cause, fix and evidence: found in this order where they are stated, never made of thanks."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ PLAIN = {
     ("name", "parts"),
     [("stove", ("lasts six hours", "bigger hopper", "twice in a row")), ("琴", ("手腕", "脚踏", "四十分钟"))],
 )
-def test_arc_is_found_without_explicit_cues(name: str, parts: tuple[str, ...]) -> None:
+def test_arc_is_found_by_speaker_and_position(name: str, parts: tuple[str, ...]) -> None:
     (arc,) = arcs_of(talked(PLAIN[name]).messages)
     assert len(arc.parts) == 3
     assert [word in part.text for word, part in zip(parts, arc.parts, strict=True)] == [True] * 3

@@ -1,4 +1,4 @@
-"""Memories fade unless they are used, never to nothing."""
+"""Memories fade unless they are used, but never to zero."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_pinned_memory_does_not_fade() -> None:
 
 
 @given(st.integers(0, 100_000), st.integers(0, 50), st.sampled_from(list(MemoryKind)))
-def test_never_to_nothing_and_never_more_than_whole(days: int, uses: int, kind: MemoryKind) -> None:
+def test_weight_stays_between_its_minimum_and_one(days: int, uses: int, kind: MemoryKind) -> None:
     assert LEAST <= weight(kind, SAID, later(days), uses) <= 1.0
 
 

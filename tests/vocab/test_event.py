@@ -1,4 +1,4 @@
-"""Events: which message they are about, and whether their words are gone."""
+"""Events: which message they are about, and whether their text is gone."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_new_message_is_its_own_subject(kind: Kind) -> None:
         (b"", b"s", False),
     ],
 )
-def test_event_without_a_seal_body_is_forgotten(body: bytes | None, commit: bytes, forgotten: bool) -> None:
+def test_sealed_event_without_a_body_is_forgotten(body: bytes | None, commit: bytes, forgotten: bool) -> None:
     """A seal without a body means that there was text; without a seal there never was any."""
     assert an_event(Kind.EDITED, MESSAGE, body=body, commit=commit).forgotten is forgotten
 

@@ -1,4 +1,4 @@
-"""Names of things in the log: taken apart, shortened, and made into the UUIDs of turns."""
+"""Ids in the log: parsed, shortened, and made into the UUIDs of turns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ refs = st.builds(Ref, threads, st.integers(1, LAST))
 
 
 @given(refs)
-def test_a_name_is_taken_apart_into_what_it_was_made_of(ref: Ref) -> None:
-    """Writing a name and reading it gives the same thread and number."""
+def test_id_round_trips(ref: Ref) -> None:
+    """Writing and parsing it gives the same thread and number."""
     assert parse_ref(str(ref)) == ref
     assert str(ref) == f"{ref.thread}.{ref.seq}"
     assert THREAD_ID.fullmatch(ref.thread)

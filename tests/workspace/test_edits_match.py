@@ -1,4 +1,4 @@
-"""Where an edit belongs: exactly, loosely where that is clear, or nowhere."""
+"""Where an edit applies: exactly, loosely if unambiguous, or nowhere."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def test_uneven_shift_is_no_match() -> None:
         ),
     ],
 )
-def test_ambiguous_match_is_refused(text: str, edit: TextReplacement, said: str) -> None:
-    """With the number of matches and their places."""
+def test_missing_or_ambiguous_match_is_refused(text: str, edit: TextReplacement, said: str) -> None:
+    """With the number of matches and their places; none is guessed."""
     with pytest.raises(InvalidInput, match=said) as refused:
         find_replace(Document(text), edit)
     assert refused.value.hint
@@ -131,7 +131,7 @@ def test_nearest_lines_are_shown() -> None:
 
 
 def test_copied_line_numbers_are_recognised() -> None:
-    """The model is told so."""
+    """The error tells the model about them."""
     with pytest.raises(InvalidInput) as refused:
         find_replace(
             Document(CODE), TextReplacement("x", " 6 |     def g(self):\n 7 |         return 2", "y")

@@ -15,7 +15,7 @@ GB = "这是一个用国标编码保存的文件，里面有一些常用的汉�
 
 
 @given(st.binary(max_size=300))
-def test_what_is_read_is_written_back(data: bytes) -> None:
+def test_decoded_text_is_encoded_to_the_same_bytes(data: bytes) -> None:
     """Whatever counts as text gives its own bytes again."""
     text = decode_text(data)
     if text is not None:
@@ -78,7 +78,7 @@ def test_binary_is_recognised_by_its_beginning() -> None:
 
 
 def test_line_ends_are_recognised_and_converted() -> None:
-    """Kinds are told apart and made."""
+    """CRLF, LF and CR."""
     assert [newline_of(t) for t in ("", "a", "a\n", "a\r\nb\r\n", "a\rb", "a\r\nb\n")] == [
         "",
         "",

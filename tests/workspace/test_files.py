@@ -244,7 +244,7 @@ def test_files_can_be_renamed(files: Files, root: Path) -> None:
 
 
 def test_kinds_are_reported(files: Files, root: Path) -> None:
-    """File, folder, link or nothing."""
+    """File, folder, link, special file, or nothing."""
     files.write("d/a.txt", "1")
     (root / "link").symlink_to("d")
     os.mkfifo(root / "pipe")

@@ -1,4 +1,4 @@
-"""Lines of two texts, matched."""
+"""Matching the lines of two texts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_runs_are_equal_and_in_order(before: list[str], after: list[str]) -> Non
 
 
 @given(LINES)
-def test_a_text_is_all_of_itself(lines: list[str]) -> None:
+def test_text_matches_all_of_itself(lines: list[str]) -> None:
     assert match_lines(lines, lines) == ([(0, 0, len(lines))] if lines else [])
 
 
 @given(LINES, LINES, LINES)
-def test_what_is_inserted_leaves_the_rest(head: list[str], middle: list[str], tail: list[str]) -> None:
-    """Nothing but insertions: every old line is found again."""
+def test_insertions_keep_every_old_line(head: list[str], middle: list[str], tail: list[str]) -> None:
+    """Only insertions are counted."""
     assert count_changes(head + tail, head + [f"new {line}" for line in middle] + tail) == (len(middle), 0)
 
 

@@ -49,7 +49,7 @@ def two(store: Engine, language: str = "en", **about: Any) -> tuple[Thread, Thre
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("about", [{"user": "ann"}, {"project": "kitchen"}])
-def test_a_new_conversation_knows(store: Engine, language: str, about: dict[str, str]) -> None:
+def test_new_thread_of_a_user_gets_the_profile(store: Engine, language: str, about: dict[str, str]) -> None:
     one, other = two(store, language, **about)
     made = other.prompt(8000)
     for word in KNOWN[language]:
@@ -61,7 +61,7 @@ def test_a_new_conversation_knows(store: Engine, language: str, about: dict[str,
     assert made.receipt.sections()["profile"] <= 0.05 * 8000
 
 
-def test_it_only_grows(store: Engine) -> None:
+def test_profile_section_only_grows(store: Engine) -> None:
     _, other = two(store, user="ann")
     first = other.prompt(8000)
     other.append("assistant", "Grilled aubergines.")
@@ -76,7 +76,7 @@ def test_it_only_grows(store: Engine) -> None:
     assert third.messages[: len(first.messages)] == first.messages
 
 
-def test_nothing_is_told_that_the_history_shows(store: Engine) -> None:
+def test_facts_shown_in_the_history_are_left_out(store: Engine) -> None:
     one, _ = two(store, user="ann")
     one.append("user", ASKED["en"])
     assert "profile" not in one.prompt(8000).receipt.sections()
@@ -85,7 +85,7 @@ def test_nothing_is_told_that_the_history_shows(store: Engine) -> None:
 @pytest.mark.parametrize(
     "how", ["delete", "edit", "regenerate", "hide", "forget", "undo", "forget_thread", "move"]
 )
-def test_what_goes_there_is_gone_here(store: Engine, how: str) -> None:
+def test_fact_removed_in_one_thread_leaves_prompts_of_others(store: Engine, how: str) -> None:
     """The fact leaves the next prompt of another thread, although it stood in the one before."""
     one, other = two(store, user="ann")
     said = next(iter(one))
@@ -112,7 +112,7 @@ def test_what_goes_there_is_gone_here(store: Engine, how: str) -> None:
         assert all(word not in repr([e.body for e in other.events()]) for word in KNOWN["en"])
 
 
-def test_what_comes_back_is_told_again(store: Engine) -> None:
+def test_restored_fact_returns_to_the_prompt(store: Engine) -> None:
     one, other = two(store, user="ann")
     before = sent(other)
     said = next(iter(one))
@@ -122,7 +122,7 @@ def test_what_comes_back_is_told_again(store: Engine) -> None:
     assert sent(other) == before
 
 
-def test_a_fact_that_was_said_twice_survives_one_of_them(store: Engine) -> None:
+def test_fact_with_two_sources_survives_deletion_of_one(store: Engine) -> None:
     one, other = two(store, user="ann")
     again = store.create(user="ann")
     last = again.append("user", "As I said, I live in Lisbon.")
@@ -133,7 +133,7 @@ def test_a_fact_that_was_said_twice_survives_one_of_them(store: Engine) -> None:
     assert "Lisbon" not in sent(other)
 
 
-def test_nobody_else_is_told(store: Engine) -> None:
+def test_profile_is_not_shown_to_other_users(store: Engine) -> None:
     """Not another user, in the same project or not; not a thread of nobody; not a project that it does not belong to."""
     one, _ = two(store, user="ann", project="kitchen")
     abouts: list[dict[str, Any]] = [
@@ -155,7 +155,7 @@ def test_nobody_else_is_told(store: Engine) -> None:
             other.expand(f"[bs:{one.id[:8]}.2]")
 
 
-def test_a_thread_that_is_given_to_another_user_takes_nothing_along(store: Engine) -> None:
+def test_thread_moved_to_another_user_loses_the_profile(store: Engine) -> None:
     _, other = two(store, user="ann")
     assert "nuts" in sent(other)
     other.describe(user="bob")
@@ -164,7 +164,7 @@ def test_a_thread_that_is_given_to_another_user_takes_nothing_along(store: Engin
     assert "nuts" in sent(other)
 
 
-def test_a_thread_of_a_user_knows_its_project_too(store: Engine) -> None:
+def test_thread_of_a_user_also_gets_project_facts(store: Engine) -> None:
     shared = store.create(project="kitchen")
     shared.append("user", "Mia Torres is our cook. She lives in Faro.")
     other = store.create(user="ann", project="kitchen")
@@ -172,7 +172,7 @@ def test_a_thread_of_a_user_knows_its_project_too(store: Engine) -> None:
     assert "Faro" in sent(other)
 
 
-def test_preferences_come_along_at_once(store: Engine) -> None:
+def test_preferences_reach_other_threads_at_once(store: Engine) -> None:
     other = store.create("Older", user="ann")
     other.append("user", "Hello.")
     other.prompt(8000)
@@ -185,7 +185,7 @@ def test_preferences_come_along_at_once(store: Engine) -> None:
     assert "answer in French" not in sent(other)
 
 
-def test_what_a_memory_says_is_taken_back_with_it(store: Engine) -> None:
+def test_forgotten_memory_leaves_the_profile(store: Engine) -> None:
     one, other = two(store, user="ann")
     memory = one.memory.add("Ann sings in a choir called Lumina.")
     assert "Lumina" in sent(other)
@@ -193,7 +193,7 @@ def test_what_a_memory_says_is_taken_back_with_it(store: Engine) -> None:
     assert "Lumina" not in sent(other)
 
 
-def test_after_a_compaction_it_is_said_anew(store: Engine) -> None:
+def test_profile_is_repeated_after_a_compaction(store: Engine) -> None:
     _, other = two(store, user="ann")
     sent(other)
     for n in range(60):
@@ -204,13 +204,13 @@ def test_after_a_compaction_it_is_said_anew(store: Engine) -> None:
     assert "nuts" in json.dumps(made.request)
 
 
-def test_the_share_can_be_nothing(tmp_path: Path) -> None:
+def test_profile_can_be_switched_off(tmp_path: Path) -> None:
     with backscroll.open(tmp_path / "s.db", background=False, share_profile=0.0) as store:
         _, other = two(store, user="ann")
         assert "profile" not in other.prompt(8000).receipt.sections()
 
 
-def test_of_many_facts_the_near_ones_are_told(store: Engine) -> None:
+def test_relevant_facts_are_chosen_from_many(store: Engine) -> None:
     one = store.create(user="ann")
     for n in range(40):
         one.append("user", f"I like marzipan{n:02}. I hate gravel{n:02}.")
@@ -224,7 +224,7 @@ def test_of_many_facts_the_near_ones_are_told(store: Engine) -> None:
     assert told.count("\n") < 40
 
 
-def test_texts_that_the_rules_were_written_on(store: Engine) -> None:
+def test_profile_facts_of_the_development_texts(store: Engine) -> None:
     """Everything in the seen half is found; what is no fact about the user is not told, but for what other readers mistake."""
     data = tomllib.loads(SEEN.read_text(encoding="utf-8"))
     missed: list[str] = []

@@ -34,7 +34,7 @@ def values(store: Engine, predicate: str) -> list[str]:
     return [fact.value for fact in store.user("ann").facts() if fact.predicate == predicate]
 
 
-def test_the_newest_wins_and_the_history_has_both(store: Engine) -> None:
+def test_newest_fact_wins_and_history_keeps_both(store: Engine) -> None:
     one = says(store, "I live in Lisbon.")
     two = says(store, "I moved to Porto.")
     ann = store.user("ann")
@@ -47,7 +47,7 @@ def test_the_newest_wins_and_the_history_has_both(store: Engine) -> None:
     assert [f.value for f in ann.history("lives_in")] == ["Lisbon", "Faro"]
 
 
-def test_every_fact_names_its_sources(store: Engine) -> None:
+def test_facts_name_their_sources(store: Engine) -> None:
     one = says(store, "I live in Lisbon.")
     two = says(store, "I still live in Lisbon.")
     (fact,) = [f for f in store.user("ann").facts() if f.predicate == "lives_in"]
@@ -58,7 +58,7 @@ def test_every_fact_names_its_sources(store: Engine) -> None:
     assert fact.sources[0].quote == "I live in Lisbon."
 
 
-def test_a_correction_stands_over_what_is_said_and_prompts_follow(store: Engine) -> None:
+def test_correction_overrides_the_text_and_reaches_prompts(store: Engine) -> None:
     one = says(store, "I live in Lisbon.")
     other = says(store, "Suggest a dinner.")
     assert "Lisbon" in sent(other)
@@ -79,7 +79,7 @@ def test_a_correction_stands_over_what_is_said_and_prompts_follow(store: Engine)
     assert values(store, "lives_in") == ["Lisbon"]
 
 
-def test_somebody_of_whom_nothing_is_known_can_be_corrected_too(store: Engine) -> None:
+def test_correction_works_without_known_facts(store: Engine) -> None:
     store.create(user="ann")
     store.user("ann").correct("diet", "vegan")
     other = says(store, "Suggest a dinner.")
@@ -88,7 +88,7 @@ def test_somebody_of_whom_nothing_is_known_can_be_corrected_too(store: Engine) -
     assert "Mondays" in sent(other)
 
 
-def test_a_pin_goes_with_the_words_that_it_repeats(store: Engine) -> None:
+def test_pin_is_erased_with_its_source(store: Engine) -> None:
     one = says(store, "I live in Lisbon.")
     ann = store.user("ann")
     ann.graph.pin("user", "lives_in")
@@ -99,7 +99,7 @@ def test_a_pin_goes_with_the_words_that_it_repeats(store: Engine) -> None:
     assert "Lisbon" not in repr([e.body for info in store.threads() for e in store.thread(info.id).events()])
 
 
-def test_a_correction_about_somebody_goes_with_their_name(store: Engine) -> None:
+def test_correction_is_erased_with_the_name_of_its_node(store: Engine) -> None:
     """The name of a node is a word of the message that brought it up, in the profile thread too."""
     one = says(store, "My sister Wilhelmina works as a nurse.")
     ann = store.user("ann")
@@ -111,7 +111,7 @@ def test_a_correction_about_somebody_goes_with_their_name(store: Engine) -> None
     assert store.verify().flaws == []
 
 
-def test_pronouns_mean_nobody_of_another_conversation(store: Engine) -> None:
+def test_pronouns_do_not_refer_across_threads(store: Engine) -> None:
     says(store, "Mia Torres is a cook.")
     says(store, "She lives in Faro.")
     assert not any(f.predicate == "lives_in" for f in store.user("ann").graph.node("Mia Torres").relations)
@@ -119,7 +119,7 @@ def test_pronouns_mean_nobody_of_another_conversation(store: Engine) -> None:
     assert store.user("ann").graph.history("Mia Torres", "lives_in")
 
 
-def test_in_the_graph_of_a_project_everybody_is_somebody(store: Engine) -> None:
+def test_project_graph_keeps_users_apart(store: Engine) -> None:
     says(store, "I live in Lisbon.", user="ann", project="p")
     says(store, "I live in Porto.", user="bob", project="p")
     graph = store.graph(project="p")
@@ -134,7 +134,7 @@ def test_in_the_graph_of_a_project_everybody_is_somebody(store: Engine) -> None:
         store.graph(project="p", user="ann")
 
 
-def test_a_fork_does_not_say_it_twice_and_may_say_otherwise(store: Engine) -> None:
+def test_fork_does_not_duplicate_facts_and_can_change_them(store: Engine) -> None:
     one = says(store, "I live in Lisbon.")
     fork = one.fork()
     (fact,) = [f for f in store.user("ann").facts() if f.predicate == "lives_in"]
@@ -145,7 +145,7 @@ def test_a_fork_does_not_say_it_twice_and_may_say_otherwise(store: Engine) -> No
     assert values(store, "lives_in") == ["Faro"]
 
 
-def test_settled_turns_follow_edits_here(store: Engine) -> None:
+def test_profile_follows_edits_of_settled_turns(store: Engine) -> None:
     """The graph of a thread keeps what was settled; a profile does not."""
     one = says(store, "I live in Lisbon.")
     for n in range(8):
@@ -163,7 +163,7 @@ def test_settled_turns_follow_edits_here(store: Engine) -> None:
     assert values(store, "lives_in") == ["Porto"]
 
 
-def test_a_large_thread_is_known_in_time(tmp_path: Path) -> None:
+def test_large_thread_enters_the_profile_over_several_prompts(tmp_path: Path) -> None:
     """What a prompt may not read at once, the next ones find; nothing is lost on the way."""
     with backscroll.open(tmp_path / "s.db", background=False) as store:
         one = store.create(user="ann")
@@ -178,7 +178,7 @@ def test_a_large_thread_is_known_in_time(tmp_path: Path) -> None:
         assert "nuts" in sent(other)
 
 
-def test_export_and_forget_as_a_whole(store: Engine, tmp_path: Path) -> None:
+def test_profile_is_exported_and_forgotten_as_a_whole(store: Engine, tmp_path: Path) -> None:
     says(store, "I live in Lisbon.")
     bob = says(store, "I live in Braga.", user="bob")
     ann = store.user("ann")

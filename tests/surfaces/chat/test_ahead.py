@@ -1,4 +1,4 @@
-"""Questions and stops: one that comes after the person wanted to stop is turned away from by itself."""
+"""Questions that arrive after a stop are cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backscroll.surfaces.chat.input import questions as asking
 from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
 
 
-def test_no_key_answers_after_a_stop() -> None:
+def test_questions_are_cancelled_after_a_stop() -> None:
     """Until the next run begins: then a key is an answer again."""
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         ahead = TypeaheadGuard(lambda text: None)

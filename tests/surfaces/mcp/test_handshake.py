@@ -1,4 +1,4 @@
-"""The opening of a session without the SDK: the same answers as the SDK's, and nothing lost where it takes over."""
+"""The MCP handshake without the SDK: the same answers, and nothing lost when the SDK takes over."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_invalid_opening_gets_the_error_of_the_sdk(tmp_path: Path) -> None:
     assert {answer["id"]: "error" in answer for answer in told} == {1: True, "two": True}
 
 
-def test_client_can_do_anything_after_the_opening(tmp_path: Path) -> None:
+def test_client_can_mix_requests_after_the_opening(tmp_path: Path) -> None:
     async def talk() -> list[bool]:
         way = StdioServerParameters(
             command=sys.executable,

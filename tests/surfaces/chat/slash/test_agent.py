@@ -142,7 +142,7 @@ def test_cancelled_and_invalid_rules_are_not_saved(talk: HandTalk) -> None:
     assert "not a rule" in talk.run("/permissions allow ((")
 
 
-def test_mode_can_be_shown_and_changed(talk: HandTalk) -> None:
+def test_mode_can_be_changed(talk: HandTalk) -> None:
     """It decides the calls that no rule matches."""
     assert "allow file edits" in talk.run("/permissions mode edits")
     assert talk.agent.rules.mode == "edits"

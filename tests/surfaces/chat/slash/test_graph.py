@@ -57,7 +57,7 @@ def test_relation_can_be_retargeted(elves: HandTalk) -> None:
 
 
 def test_facts_can_be_pinned_forbidden_and_lifted(elves: HandTalk) -> None:
-    """A fact is kept, denied, and one's own word taken back."""
+    """Pinned, denied, and the override removed."""
     elves.picks = ["race", "pin,", "race", "remove my change", "race", "this is false", None]
     elves.run("/graph edit Ellie")
     assert [o.change.value for o in elves.thread.graph.overrides()] == ["forbid"]

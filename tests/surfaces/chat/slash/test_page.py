@@ -1,4 +1,4 @@
-"""The page of slash commands is made from the catalogue, and says what is so."""
+"""The page of slash commands is generated from the catalogue, and correct."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_page_lists_every_command_and_alias() -> None:
-    """Nobody has to read the source to find one."""
+    """So that no one has to read the source to find one."""
     page = (DOCS / "slash.md").read_text(encoding="utf-8")
     for slash in registry.all():
         assert f"`{slash.call.replace('|', chr(92) + '|')}`" in page

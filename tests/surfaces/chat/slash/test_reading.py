@@ -10,7 +10,7 @@ from tests.surfaces.chat.slash.hand import HandTalk
 
 
 def test_recall_answers_with_quotes_and_handles(talk: HandTalk) -> None:
-    """The words themselves, and where they stand."""
+    """The original text, and where it is."""
     said = talk.run("/recall how far is the sea")
     assert "[bs:" in said
     assert "Two hours." in said
