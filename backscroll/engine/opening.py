@@ -36,7 +36,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
         raise InvalidInput(
             f"invalid store: {where}", hint="use a file path, or postgresql://user@host/database"
         )
-    # However many links lead to a file, it is one store.
+    # Whatever links lead to a file, it is one store.
     place = where if remote else str(_real(where))
     key = (os.getpid(), place, chosen.tenant)
     with _lock:
@@ -78,7 +78,7 @@ def _real(where: str) -> Path:
         OSError,
         RuntimeError,
         ValueError,
-    ):  # links in a circle, no path at all: the store says what is wrong
+    ):  # circular links, or not a path: the store reports the problem
         return path
 
 
@@ -87,7 +87,7 @@ def _engine_at(place: str, settings: Settings, *, remote: bool) -> Engine:
     try:
         return Engine(store, settings)
     except BaseException:
-        store.close()  # no other owner closes it
+        store.close()  # it has no other owner to close it
         raise
 
 

@@ -30,7 +30,7 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-#: What `extend` takes for a message.
+#: What `extend` accepts as a message.
 MessageLike: TypeAlias = ForeignMessage | Message | Mapping[str, Any] | tuple[Role, ContentLike]
 
 
@@ -52,7 +52,7 @@ def append(
     said = checked_time(at)
     flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
-    speech = ready(MessageDraft(checked, what), words=True)  # while others may write
+    speech = ready(MessageDraft(checked, what), words=True)  # outside of the write transaction
     made = [(speech, operations.facts_of(checked, said, flags))]
     (message,) = thread.stroke(lambda pen: write_messages(pen, made))
     return message
@@ -75,7 +75,7 @@ def foreign_messages(messages: Iterable[MessageLike]) -> list[ForeignMessage]:
     if isinstance(messages, str | bytes | Mapping) or not isinstance(cast("Any", messages), Iterable):
         raise _no_list(f"not a list of messages: {type(cast('object', messages)).__name__}")
     out: list[ForeignMessage] = []
-    # Of dictionaries in a row, those of one wire are read together: an answer of a tool may name no call but the last.
+    # Consecutive dictionaries of one wire are parsed together: a tool's answer may refer only to the previous call.
     for kind, run in groupby(enumerate(messages), key=lambda item: _shape_of(*item)):
         items = [item for _, item in run]
         out += _READERS[kind](items)

@@ -30,7 +30,7 @@ from backscroll.vocab.values.unicode import valid_text
 _BESIDE = frozenset(
     {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.PLACED, Kind.TASKED, Kind.REMEMBERED}
 )
-#: Shorter words stand everywhere by chance; a Chinese sign says about as much as three letters.
+#: Shorter texts occur everywhere by chance; a Chinese character carries about as much as three letters.
 _ENOUGH = 12
 
 

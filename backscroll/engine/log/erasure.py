@@ -27,11 +27,11 @@ from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
-#: Events whose text stands in for messages.
+#: Events whose text replaces messages.
 _CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED, Kind.PLACED})
-#: Events whose text may speak of messages; they name those that it does.
+#: Events whose text may mention messages, which they list.
 _SPEAKING_OF = frozenset({Kind.TASKED, Kind.REMEMBERED})
-#: Events whose words can be erased by themselves: nothing is on them but what they say.
+#: Events whose text can be erased by itself: nothing else depends on them.
 _ACTS = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.REMEMBERED, Kind.TASKED, Kind.CODE_CHANGED})
 
 
@@ -43,12 +43,12 @@ class ForgetReport:
     revisions: int
     blobs: int
     threads: tuple[str, ...]  # every thread that showed them
-    shared_with: tuple[Ref, ...]  # other messages that lose the same attached bytes
+    shared_with: tuple[Ref, ...]  # other messages that lose the same attachments
     beside: int = (
-        0  # titles, asides and code changes that repeated the words; crops and compactions that told them
+        0  # titles, asides and code changes that repeated the text; crops and compactions that contained it
     )
     unreachable: tuple[str, ...] = ()
-    derived: int = 0  # artefacts, replies, vectors, counts and receipts that were made of them
+    derived: int = 0  # artefacts, replies, vectors, counts and receipts derived from them
 
 
 class DryRunResult(Exception):
@@ -190,7 +190,7 @@ def forget_acts(tx: Writer, means: ClockAndIds, thread: str, seqs: Sequence[int]
     assert state is not None
     gone = sorted(e.seq for e in events)
     told: list[str] = []
-    # Forks have them too, and processes that hold their graphs in memory must be notified.
+    # Forks share them, and processes with cached graphs must be notified.
     for kin in kin_of(tx, state.root):
         view = View(tx, kin)
         seen = [n for n in gone if (e := view.event(n)) is not None and e.thread == thread]
@@ -199,7 +199,7 @@ def forget_acts(tx: Writer, means: ClockAndIds, thread: str, seqs: Sequence[int]
             pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": seen})
             pen.save()
             told.append(kin.id)
-    # What prompts were told of them does not say in which words: all that was placed there goes.
+    # Placed texts do not record which text they quote: all that was placed in those prompts is erased.
     placed = [e for name in told for e in tx.list_placed_events(name) if e.body is not None]
     derived = tx.unmake([e.id for e in events], told)
     done = erase(tx, [*(e for e in events if e.body is not None), *placed], 0, told)

@@ -44,7 +44,7 @@ def begin_fork(
     state = count_inherited(tx, state, as_logged=as_logged)
     tx.add_thread(state)
     pen = Pen(tx, name, means, actor)
-    # The caller's own name is that of one thread: a fork has none.
+    # A key names one thread: a fork has none.
     about = {**replace(parent.about, key="").to_json(), **({} if title is None else {"title": title})}
     head = {
         "parent": parent.id,

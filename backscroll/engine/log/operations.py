@@ -256,7 +256,7 @@ def set_flag(
 
 def rename(pen: Pen, title: str) -> Event | None:
     """Set the title of the thread."""
-    replace(pen.state.about, title=title)  # refuses what is not a title
+    replace(pen.state.about, title=title)  # rejects an invalid title
     if title == pen.state.about.title:
         return None
     return pen.write(Kind.RENAMED, body={"about": {"title": title}})
@@ -270,7 +270,7 @@ def describe(pen: Pen, changes: Mapping[str, Json]) -> Event | None:
             f"a thread has no {', '.join(sorted(unknown))}", hint="project, user, kind, language or metadata"
         )
     now = pen.state.about.fields()
-    about_from_json({**now, **changes})  # refuses what makes no sense
+    about_from_json({**now, **changes})  # rejects invalid values
     if all(now[key] == value for key, value in changes.items()):
         return None
     return pen.write(Kind.DESCRIBED, body={"about": dict(changes)})

@@ -61,7 +61,7 @@ def finish_forgetting(engine: EngineScope, *, wait: bool = False) -> bool:
         for rewrite in engine.rewriters:
             rewrite()
     except StoreError:
-        return False  # damaged: who reads from it will be told
+        return False  # damaged: readers get the error
     if wait:
         engine.store.scrub()
         return not engine.store.read(lambda reader: reader.scrub_due())

@@ -117,7 +117,7 @@ def _list_touched(stroke: Sequence[Event]) -> list[Ref]:
 def _set_back(before: Entry | None, after: Entry | None, now: Entry) -> Entry:
     if after is None:
         return now
-    if before is None:  # the stroke brought the message into the history: undoing it takes it out
+    if before is None:  # the stroke added the message to the history: undo removes it
         before = replace(after, flags=after.flags | DELETED)
     changed = {f: getattr(before, f) for f in _FIELDS if getattr(before, f) != getattr(after, f)}
     if "flags" in changed:

@@ -22,7 +22,7 @@ from backscroll.record.thread_info import ThreadDescription, after
 from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.ids import Ref
 
-#: What a damaged row can make of reading it.
+#: What reading a damaged row can raise.
 DAMAGE = (BackscrollError, ValueError, LookupError, TypeError, AttributeError)
 _PAGE = 512
 _EVERY = 1 << 40
@@ -44,7 +44,7 @@ class VerificationReport:
     threads: int
     events: int
     flaws: list[StoreFlaw]
-    scrub_due: bool = False  # words were forgotten, and old pages still hold them: nothing is wrong, something is unfinished
+    scrub_due: bool = False  # text was forgotten and old pages still contain it: not an error, but unfinished
 
     @property
     def ok(self) -> bool:
@@ -78,7 +78,7 @@ def _scrub_due(reader: Reader) -> bool:
     try:
         return reader.scrub_due()
     except DAMAGE:
-        return False  # what is wrong with the table is among the flaws
+        return False  # the flaws list what is wrong with the table
 
 
 def _say(error: BaseException) -> str:
@@ -337,4 +337,4 @@ def _refers(reader: Reader, ref: Ref, name: str) -> bool:
         event = reader.event(ref)
         return event is not None and name in blobs_in(event)
     except DAMAGE:
-        return True  # what is wrong with the event itself is named where it is looked at
+        return True  # problems of the event itself are reported where it is checked

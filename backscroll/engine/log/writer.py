@@ -38,7 +38,7 @@ _FLAG = {
     Hide: Kind.HIDDEN,
     Unhide: Kind.UNHIDDEN,
 }
-#: What each operation is counted as.
+#: The name under which each operation is counted.
 DONE: dict[type, str] = {
     Append: "added",
     Insert: "inserted",

@@ -14,7 +14,7 @@ from backscroll.record.derived import Artefact
 from backscroll.record.ports import Reader
 from backscroll.vocab.ids import Ref
 
-#: Under which it is kept that a model could not make something.
+#: The key prefix of a model's failures.
 FAILURE = Recipe("model:failure", 1)
 
 
@@ -54,7 +54,7 @@ class ArtefactFailure:
 
     why: str
     model: str
-    passing: bool  # the service, not the answer, was at fault
+    passing: bool  # the service failed, not the answer
 
 
 def failure_of(reader: Reader, planned: RecipePlan[Gist]) -> ArtefactFailure | None:

@@ -58,12 +58,12 @@ class RecipeCaller:
         background: bool = False,
     ) -> None:
         self.engine = engine
-        self.background = background  # not requested by the user: limited by the daily allowance
+        self.background = background  # not requested by the user: subject to the daily allowance
         self.owner = threading.get_ident()
         _AT_WORK.add(self)
         self.provider = provider
         self.model = provider.writer or provider.model
-        self.calls = 0  # that were made, failed ones included
+        self.calls = 0  # calls made, including failed ones
         self._client = client
         self._patience = patience or Patience(tries=provider.tries)
 
@@ -110,7 +110,7 @@ class RecipeCaller:
 
         def attempt() -> Answer:
             nonlocal out
-            # On the ledger before it goes out: a program that dies meanwhile has asked anyway.
+            # On the ledger before it is sent: a program that dies meanwhile has asked anyway.
             out = record_asked(
                 self.engine,
                 model=self.model,
@@ -128,7 +128,7 @@ class RecipeCaller:
 
         try:
             answer = with_retries(attempt, self._patience, charge_failure)
-        except InvalidInput:  # refused as it is; the retries know only errors of models
+        except InvalidInput:  # rejected as it is; retries handle only model errors
             self.calls += 1
             self._charge(None, FAILED, thread, turn, out)
             raise

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _WORK = "extracting"  # the lease
 _FAILURE = Recipe("assertions:failure", 1)
-_MOST = 12  # failures of one turn that are kept, the first ones
-_LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
-_PAUSE = 300 * 1_000_000  # microseconds before a service that failed is asked again; doubled each time
+_MOST = 12  # failures of one turn that are stored, the first ones
+_LIVE = 600 * 1_000_000  # microseconds between writing and logging; later messages were imported
+_PAUSE = 300 * 1_000_000  # microseconds before a failed service is asked again; doubled each time
 _LONGEST = 86_400 * 1_000_000
 BUSY = "another process is having a model read this thread"
 _Claims: TypeAlias = tuple[Assertion, ...]
@@ -52,12 +52,12 @@ class TurnExtraction:
 
     assertions: _Claims
     by: By = "rules"
-    model: str = ""  # that read it; empty: rules did
+    model: str = ""  # the model that read it; empty: rules did
     why: str = ""
-    passing: bool = False  # the service, not the answer, was at fault: later it may work
-    tries: int = 0  # calls that failed for this turn so far, earlier times included
-    dropped: int = 0  # statements of the model that could not be used
-    busy: bool = False  # another process is at it: nothing was tried
+    passing: bool = False  # the service failed, not the answer: a retry may work
+    tries: int = 0  # failed calls for this turn so far
+    dropped: int = 0  # unusable statements of the model
+    busy: bool = False  # another process is reading it: nothing was tried
     reading: TurnReading = NOTHING  # what else the model read in the turn
 
 
@@ -145,7 +145,9 @@ def extract_turn(
         claimed = from_text(read.text, [m.revision for m in messages])
         return _make_extracted(claimed, "kept", read.model)
     if why := working.explain_refusal(planned.ask):
-        return TurnExtraction(stand_in, why=why, passing=True)  # no failure of this turn: it is read tomorrow
+        return TurnExtraction(
+            stand_in, why=why, passing=True
+        )  # not a failure of this turn: it is read tomorrow
     with Lease(working.engine, thread, _WORK, str(messages[0].id)) as lease:
         if not lease.renew():
             return TurnExtraction(stand_in, why=BUSY, passing=True, busy=True)
@@ -184,7 +186,7 @@ def reading_now(reader: Reader, thread: str, now: str) -> str | None:
     return find_lease(reader, thread, _WORK, microseconds(now))
 
 
-# -- what there is -----------------------------------------------------------------------------------------------
+# -- stored readings ---------------------------------------------------------------------------------------------
 
 
 def found_by_models(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, ModelReading]:
@@ -209,7 +211,7 @@ def failed_extractions(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Rea
     later = {_failure_key(key, n): key for key in began for n in range(2, _MOST + 1)}
     more = reader.read_artefacts(list(later)) if later else {}
     rows = {key: [made] for key, made in began.items()}
-    for name, key in later.items():  # in the order of the tries
+    for name, key in later.items():  # in chronological order of the tries
         if name in more:
             rows[key].append(more[name])
     return {key: _make_failed(made) for key, made in rows.items()}
@@ -238,7 +240,7 @@ def _note(
         before = failed_extractions(tx, [key]).get(key)
         same = before is not None and not calls and (before.why, before.model) == (why, working.model)
         times = 0 if before is None else before.times
-        if times < _MOST and not same:  # an old answer that was looked at again is not a new try
+        if times < _MOST and not same:  # an old answer that was read again is not a new try
             name = _failure_key(key, times + 1)
             tx.make([Artefact(name, _FAILURE.name, thread, body, planned.sources, engine.means.now())])
         return calls + (0 if before is None else before.tries)

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 P = TypeVar("P", bound=RecipePlan[Any])
-#: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
+#: The origin of an artefact: made before, a reply in the journal, a new call, or rules because nothing else worked.
 By: TypeAlias = Literal["kept", "journal", "model", "rules"]
-_CUT = ("length", "endless")  # how answers end that are not whole
-#: What a model, its service or our own limits may say; the rule-made artefact stands then.
+_CUT = ("length", "endless")  # finish reasons of incomplete answers
+#: Errors of a model, its service or our own limits; the rule-made artefact stays then.
 EXPECTED = (ModelError, InvalidInput, MissingExtra, BudgetExceeded)
 
 
@@ -57,7 +57,7 @@ class RecipeOutcome(Generic[T]):
     value: T
     by: By
     why: str = ""
-    passing: bool = False  # the service, not the answer, was at fault: later it may work
+    passing: bool = False  # the service failed, not the answer: a retry may work
     model: str = ""  # that made it
 
 
@@ -65,11 +65,11 @@ class RecipeOutcome(Generic[T]):
 class RecipeMethods(Generic[P, T]):
     """How artefacts of one kind are parsed from answers and from stored ones."""
 
-    fold: Callable[[P, str, bool, bool], T]  # answer, whether it is whole, whether it is the last try
+    fold: Callable[[P, str, bool, bool], T]  # answer, whether it is complete, whether it is the last try
     again: Callable[[P, str, str], RecipeRequest]  # answer, what was wrong with it
     restored: Callable[[P, ModelText], T]
     kept: Callable[[P, T], str]  # what is kept
-    purpose: str  # on the ledger
+    purpose: str  # the purpose on the ledger
 
 
 def modelling_for(engine: EngineScope, *, background: bool = False) -> RecipeRunner | None:
@@ -216,7 +216,7 @@ class RecipeRunner(RecipeCaller):
         tx.make([Artefact(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
         used = models_used(tx, planned.recipe.name)
         others = [model for model in used if model != writer]
-        # The model in use goes first; one whose old reply was folded just now does not.
+        # The current model is listed first, but not if its old reply was just folded.
         newest = [writer, *others] if writer == self.model else used if writer in used else [*used, writer]
         if newest != used:
             tx.set_meta(f"{MODELS}{planned.recipe.name}", dumps(newest))

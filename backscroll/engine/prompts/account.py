@@ -29,7 +29,7 @@ class Prompt:
     wire: Wire
     receipt: Receipt
     blocks: tuple[Block, ...]
-    cache_key: str = ""  # a suggestion for `prompt_cache_key`: the same for all prompts of a thread
+    cache_key: str = ""  # a suggested `prompt_cache_key`: the same for all prompts of a thread
 
     @property
     def request(self) -> dict[str, Json]:

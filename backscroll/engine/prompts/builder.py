@@ -38,7 +38,7 @@ __all__ = [
     "receipts",
 ]
 
-_AGAIN = 3  # how often a prompt is made again because others wrote to the thread meanwhile
+_AGAIN = 3  # how often a prompt is rebuilt because other processes wrote to the thread meanwhile
 
 
 def prompt(
@@ -63,17 +63,17 @@ def prompt(
     quiet = dry_run or as_of is not None
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
 
-    # 1. Check what is asked for: budget, model, tools, wire.
+    # 1. Check the request: budget, model, tools, wire.
     ask = check_request(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire, handles=handles)
-    # 2. Read the receipt of the prompt before, from which this one should go on.
+    # 2. Read the receipt of the previous prompt, which this one should continue.
     last = last_receipt(thread)
     if not quiet:
         engine.worker()
-    # 3. Read the history and build, again where others wrote meanwhile.
+    # 3. Read the history and build, again if another process wrote meanwhile.
     done = _build_with_retries(
         lambda: read_composer(thread, ask, as_of, frozenset(without)), last, recall=wanted, quiet=quiet
     )
-    # 4. Keep the receipt, and the token counts that are new.
+    # 4. Store the receipt, and new token counts.
     if not quiet:
         keep_receipt(thread, done.receipt)
         flush_if_many(engine)
@@ -96,19 +96,19 @@ def _build_with_retries(
 def _build_once(composer: Composer, last: Receipt | None, *, recall: bool, quiet: bool) -> Prompt | None:
     """Build one prompt from what was read; None if another process wrote to the thread before it was recorded."""
     job, room = PromptRenderer(composer, last), composer.ask.room
-    # 1. What must be there; a budget in which it does not fit is refused.
+    # 1. What every prompt must show; a budget that cannot hold it is rejected.
     least = smallest_blocks(job)
-    # 2. What was condensed and may not be any more is shown again; giant results are cut where they stand.
+    # 2. Show what may no longer be condensed; cut giant results in place.
     job.restore(restore_messages(composer))
-    job.trim(shorten_results(composer, room))  # answered ones where that pays
-    job.trim(trim_newest(composer, room))  # fresh ones where they cannot fit
-    # 3. What prompts show already, and what is new to say behind the newest message.
+    job.trim(shorten_results(composer, room))  # answered ones if that pays
+    job.trim(trim_newest(composer, room))  # fresh ones if they cannot fit
+    # 3. What prompts show already, and what to insert after the newest message.
     stable = composer.blocks(composer.frozen)
     new = insertions_for(composer, stable, recall=recall, anew=False)
-    # 4. Fit, render and repair, unless the past has to be condensed first.
+    # 4. Fit, render and repair, unless a compaction comes first.
     reason = due(composer, weight(stable) + weight(new.blocks), room)
     done, placed = fit_prompt(job, stable, new, least) if reason is None else (None, ())
-    # 5. Condense the past where that is due, or where something was cut: what repairing adds, only the finished prompt shows.
+    # 5. Compact if that is due, or if something was cut: only the finished prompt shows what repairs add.
     if done is None or done.receipt.cut:
         draft = make_compaction(composer, reason or "must", room)
         if draft is not None:
@@ -116,7 +116,7 @@ def _build_once(composer: Composer, last: Receipt | None, *, recall: bool, quiet
             stable = composer.blocks(draft.frozen)
             new = insertions_for(composer, stable, recall=recall, anew=True)
         done, placed = fit_prompt(job, stable, new, least)
-    # 6. Write down what was condensed and placed.
+    # 6. Record what was condensed and placed.
     return done if quiet else _write_down(job, done, placed)
 
 

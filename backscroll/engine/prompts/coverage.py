@@ -35,9 +35,9 @@ Stretch = tuple[bytes, bytes]  # positions: after the first one, up to and inclu
 class Coverage:
     """How many live messages a prompt shows, summarizes, and leaves out."""
 
-    shown: int  # by themselves, whole or cut
-    summarised: int  # a line, a summary of the far past or the summary of a crop speaks for them
-    unseen: int  # neither: hidden, or left out for want of room
+    shown: int  # individually, whole or cut
+    summarised: int  # covered by a line, a summary of older history or a crop's summary
+    unseen: int  # neither: hidden, or left out for lack of room
 
 
 def coverage_of(composer: Composer, blocks: Sequence[Block]) -> Coverage:
@@ -137,7 +137,7 @@ class _Account:
         return self.memo[key] - pinned
 
     def _count_held(self, crop: CropMark, gap: Stretch | None) -> int:
-        # Where nothing came to stand between others since, its places hold nothing else.
+        # If nothing was inserted since, its places contain nothing else.
         if not any(e.kind in ARRIVALS for e in self.view.others(crop.written)):
             places = [
                 s for low, high in crop.places if (s := _within(gap, just_before(low), high)) is not None

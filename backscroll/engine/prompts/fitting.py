@@ -12,7 +12,7 @@ from backscroll.engine.prompts.rendering import LAST_WORD, REPAIRED, PromptRende
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.prompt import Block
 
-_TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
+_TRIES = 4  # how often the blocks are refitted if the wire needs more
 
 
 def smallest_blocks(job: PromptRenderer) -> list[Block]:
@@ -40,7 +40,7 @@ def fit_prompt(
     """
     room, more = job.ask.room, LAST_WORD
     for attempt in range(_TRIES):
-        # What is not said yet goes before anything else does; a pin never does.
+        # New insertions are dropped first; a pin never is.
         kept = new.blocks if attempt < 2 else tuple(b for b in new.blocks if b.message is not None)
         try:
             blocks = job.composer.fit_blocks([*stable, *kept], room - more)

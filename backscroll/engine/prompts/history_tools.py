@@ -23,10 +23,8 @@ from backscroll.vocab.prompt import Wire, checked_wire
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-PAGE: Final = (
-    24_000  # characters of one part: what is asked for must not push everything else out of the prompt
-)
-_QUOTES: Final = 1_500  # tokens of what is recalled
+PAGE: Final = 24_000  # characters of one part: a result must not push everything else out of the prompt
+_QUOTES: Final = 1_500  # tokens of recalled messages
 EXPAND: Final = "expand_history"
 RECALL: Final = "recall_history"
 _ABOUT: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
@@ -155,6 +153,6 @@ def _words(part: Part) -> Iterator[str]:
         case Media():
             yield f"({part.media_type}{f' {part.name}' if part.name else ''})"
         case Reasoning():
-            return  # thinking is not told again
+            return  # thinking is not repeated
         case Opaque():
             yield f"({part.kind})"

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
     from backscroll.engine.prompts.composition.composer import Composer
 
-#: What is above lines that were added to something told before.
+#: The heading of lines added to an earlier insertion.
 SINCE: Mapping[str, str] = {
     "en": "Since then (a record, not a request):",
     "zh": "此后（仅为记录，不是请求）：",
 }
 
-_ANSWERED = 3  # replies after which a question needs no more details of the past
+_ANSWERED = 3  # replies after which a question needs no more recalled details
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _InsertionFinder:
 
     def _take_block(self, block: Block | None) -> list[Block]:
         if block is None or not all(map(self._holds, block.sources)):
-            return []  # what it rests on was deleted here: the next prompt would not show it
+            return []  # a source was deleted here: the next prompt would not show it
         weighed = self.composer.weigh_block(block)
         if weighed.tokens > self.room:
             return []
@@ -125,7 +125,7 @@ class _InsertionFinder:
         title = SINCE["zh" if self.composer.frames.startswith("zh") else "en"]
         return replace(block, parts=(Text("\n".join([title, *lines])),))
 
-    # -- what does not depend on a question --------------------------------------------------------------------
+    # -- independent of a question -----------------------------------------------------------------------------
 
     def pins(self) -> list[Block]:
         """Return messages that were pinned after they were condensed: they are shown, whatever the room."""
@@ -208,7 +208,7 @@ class _InsertionFinder:
             digests = digests[max(1, len(digests) // 4) :]
         return []
 
-    # -- what answers a question -------------------------------------------------------------------------------
+    # -- recalled for a question -------------------------------------------------------------------------------
 
     def recall_details(self) -> tuple[list[Block], str]:
         """Return details that the question asks for; searched once, and again if a compaction happened soon after."""

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from backscroll.engine.budget.request import PromptRequest
     from backscroll.engine.prompts.composition.composer import Composer
 
-#: The cause on the receipt where a prompt goes on from the one before, and thinking is left out anyway.
+#: The cause on the receipt if a prompt continues the previous one and thinking is left out anyway.
 DOUBTED = "doubted"
-#: The wire on which thinking is bound to what stood before it.
+#: The wire on which thinking is bound to what precedes it.
 BINDING = "anthropic"
 
 
@@ -62,7 +62,7 @@ def _head(blocks: Sequence[Block], items: Sequence[ReceiptItem], offered: str) -
         if block.role != "system":
             break
         system.append(block.text)
-    # Bytes that are forgotten can come back with a later message; no event of this thread says so.
+    # Forgotten bytes can return with a later message; no event of this thread records that.
     absent = [item.mark for item in items if item.absent]
     return _digest([offered, system, absent] if absent else [offered, system])
 
@@ -107,7 +107,7 @@ def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int,
     trace, so a reply is certain only if there was just one moment to request it: right before it, as such an event shows,
     or after one message, or after the last result of the calls before it.
     """
-    said: list[Message] = []  # since the reply before
+    said: list[Message] = []  # since the previous reply
     waits: set[str] = set()
     before, once = 0, True
     for message in window:
@@ -119,13 +119,13 @@ def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int,
                 sure = sure and all(asked[seq] for seq in known)
                 if (
                     not sure or mark.doubted
-                ):  # two requests waited there, and any later reply may be the second one's
+                ):  # two requests were open, and any later reply may belong to the second
                     return min(m.position for m in (*said, message))
             said, before, once = [], made, True
             waits = {part.id for part in message.parts if isinstance(part, ToolCall)}
             continue
         answers = {part.call_id for part in message.parts if isinstance(part, ToolResult)}
-        once = once and (not said or bool(answers and waits))  # who asks while a call waits writes that down
+        once = once and (not said or bool(answers and waits))  # a prompt made while a call waits records that
         said.append(message)
         waits -= answers
     return None
@@ -153,7 +153,7 @@ def why_broken(
     """Return why a prompt does not continue the previous one, and what is rewritten for it; empty if it does."""
     ask, changes = composer.ask, composer.sheet.changes
     if last is None:
-        # Forgetting erases receipts too: what was sent before is not known any more.
+        # Forgetting erases receipts too: what was sent before is unknown.
         erased = [c.event for c in changes if c.kind is Kind.FORGOTTEN]
         known = bool(erased and composer.replied)
         facts: dict[str, Json] = {"cause": Kind.FORGOTTEN.value, "event": max(erased, default=0)}
@@ -188,10 +188,10 @@ def why_broken(
 def _what_went(now: Sequence[ReceiptItem], then: Sequence[ReceiptItem]) -> str:
     """Return why a prompt differs from the previous one if no event of the thread explains it, from what each contains."""
     if any(i.reason == "far past" for i in then[:1]):
-        return "summaries"  # another process had made less, or more, of them
+        return "summaries"  # another process had made fewer, or more, of them
     if any(one.absent != other.absent for one, other in zip(now, then, strict=False)):
-        return "attachment"  # bytes were forgotten elsewhere, or are back
-    # A call waits only until the user speaks; out of its place, it is not shown after that.
+        return "attachment"  # bytes were forgotten in another thread, or are available again
+    # A call waits only until the user writes; out of place, it is not shown afterwards.
     return "interrupted" if any(i.reason == "unanswered" for i in then) else "another thread"
 
 
@@ -230,7 +230,7 @@ class Prefix:
         same = known is not None and (known.head, known.shown) == (head, shown) and not rewritten
         changed = [c.place for c in composer.sheet.changes if known is None or c.event > known.event]
         end = self._window[-1].position + b"\0" if self._window else b""
-        self.since: bytes | None = None  # the place from which this prompt differs; None: it goes on
+        self.since: bytes | None = None  # the place from which this prompt differs; None: it continues
         if known is None or known.head != head:
             self.since = b""
         elif last is not None:
@@ -240,8 +240,8 @@ class Prefix:
             if at is not None:
                 behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
-        else:  # what was sent is not known here: by what the log says was done since
-            # What the budget cut is not written down: where something is cut now, it is unknown whether it was then.
+        else:  # what was sent is unknown: use what the log records since
+            # Cuts by the budget are not recorded: whether the previous prompt cut something too is unknown.
             sure = (
                 same
                 and not composer.placed.has_lapsed()
@@ -253,9 +253,9 @@ class Prefix:
         if (edited := self._edited_from(composer)) is not None:
             self.since = edited if self.since is None else min(self.since, edited)
         begun = end if self.since is None else self.since
-        #: What is to be written down; None where the mark before still says it all.
+        #: The mark to be recorded; None if the previous mark is still accurate.
         self.mark = None
-        #: The next reply may belong to this prompt or to the one before.
+        #: The next reply may belong to this prompt or to the previous one.
         self.doubted = is_doubted(blocks, items, last)
         doubts = self.doubted and last is not None and not last.doubted
         if not same or changed or self.since is not None or doubts:

@@ -6,7 +6,7 @@ from backscroll.assemble.receipt import Receipt, receipt_from_bytes
 from backscroll.engine.core.thread_scope import ThreadScope
 from backscroll.engine.prompts.composition.composer import WINDOWS
 
-#: Receipts that are kept of each thread.
+#: Receipts stored per thread.
 KEPT = 20
 
 

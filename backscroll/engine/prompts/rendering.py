@@ -21,7 +21,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block
 
-#: Tokens that repairing one thing, and asking to go on, can add at most.
+#: Maximum tokens that one repair, and the request to continue, can add.
 REPAIRED, LAST_WORD = 32, 8
 
 
@@ -30,13 +30,13 @@ class PromptRenderer:
 
     def __init__(self, composer: Composer, last: Receipt | None) -> None:
         self.composer, self.ask, self.last = composer, composer.ask, last
-        self.draft: CompactionDraft | None = None  # to be written down once there is a prompt
-        self.compaction: dict[str, Json] = {}  # what the receipt says of it
+        self.draft: CompactionDraft | None = None  # to be recorded once there is a prompt
+        self.compaction: dict[str, Json] = {}  # what the receipt records about it
         self.offered = offered_digest(self.ask, composer.thread.engine.settings.insertions)
-        self.prefix: Prefix | None = None  # where the wire binds thinking
+        self.prefix: Prefix | None = None  # if the wire binds thinking
         self.rendered: RenderedPrompt | None = None
         self._itemised: tuple[Sequence[Block], tuple[ReceiptItem, ...]] = ((), ())
-        self._blob = cache(composer.thread.engine.blob)  # as it is now, for the whole prompt
+        self._blob = cache(composer.thread.engine.blob)  # as of now, for the whole prompt
 
     # -- the compaction that goes with it --------------------------------------------------------------------
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.record.ports import Reader, Writer
 
-_TOGETHER = 256  # events that are read and written at once
-_LONGEST = 20_000  # characters of a text that its vector speaks for
+_TOGETHER = 256  # events read and written at once
+_LONGEST = 20_000  # characters of a text that its vector covers
 
 
 def recipe_of(encoder: str) -> str:
@@ -55,7 +55,7 @@ def embed_pending(engine: EngineScope, thread: str, limit: int = 1000) -> int:
         last = events[-1].seq
 
         def keep(tx: Writer, rows: list[tuple[Ref, bytes]] = rows, last: int = last) -> None:
-            # What was forgotten meanwhile gets no vector: words can be guessed from vectors.
+            # What was forgotten meanwhile gets no vector: text can be guessed from vectors.
             there = tx.read_spoken([ref for ref, _ in rows])
             tx.set_vectors(
                 encoder.name, [row for row in rows if row[0] in there and there[row[0]].body is not None]

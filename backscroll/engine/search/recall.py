@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from backscroll.engine.search.recall_pool import RecallPool
 
 __all__ = ["RecallItem", "RecallResult"]
-#: What was not asked for: into a prompt comes only what is likely, because every token costs.
+#: Automatic recall: only likely texts enter a prompt, because every token costs.
 _UNASKED = RecallThresholds(any=-2.8, best=-1.4, below=4.0)
 _POINTED = RecallThresholds(
     any=-3.4, best=-2.6, below=4.0
-)  # … a message that points to the past by itself asks for it, nearly
-_LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
-_SAME_MATTER = 2.0  # odds (a logarithm) of a text about the same everyday matter, where no words tell more
+)  # … a message that refers to the past almost asks for it
+_LESS = 0.5  # … by how much a text that is not in the prompt may be less likely than one that is
+_SAME_MATTER = 2.0  # log odds of a text about the same everyday subject, if no words decide
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
-_UNREAD = 1_000  # events that a background worker has still to read, from which prompts look through less
-_EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
-_THREADS = 64  # that may be looked through as a whole
-_LATELY = 64  # messages among which the newest question is looked for
-_TELLING = 3  # items from which something is learned: those further down may be there by chance
+_UNREAD = 1_000  # backlog of a background worker in events, from which prompts search less
+_EMBEDDED = 64  # events whose vectors are made before a question is answered, if no worker makes them
+_THREADS = 64  # threads that may be searched as a whole
+_LATELY = 64  # messages among which the newest question is searched
+_TELLING = 3  # items that become lessons: those further down may be there by chance
 
 
 def _check_question(query: str, budget: int, limit: int | None) -> str:
@@ -106,7 +106,7 @@ def _learn(thread: ThreadScope, found: RecallResult) -> None:
             0.5,
         )
     except (StoreError, NotFound):
-        return  # cannot be written to, or gone since: was not asked for this lesson
+        return  # read-only, or gone since: the caller did not ask for this lesson
 
 
 def recall_across(
@@ -175,7 +175,7 @@ def recall_for_prompt(
     if budget < SMALLEST or not asked.words or needs_past(asked, now=today).strength < 0.3:
         return None
     if scope == "thread" and len(thread) <= len(shown):
-        return None  # all there is stands in the prompt
+        return None  # everything is in the prompt
     # start-up: numpy is loaded by the first search
     from backscroll.recall.relevance import holds_most
 
@@ -217,7 +217,7 @@ def _is_worth_it(
         return False
     text = pool.index.texts[int(weighed.rows[hidden])].candidate.text
     if asked.requests and not any(thing in text for thing in asked.exact):
-        return False  # wants work: only what it names by the letter is looked up
+        return False  # asks for work: only what it names exactly is looked up
     return float(weighed.scores[hidden]) > seen - _LESS and is_surely_about(weighed.clues, hidden)
 
 
@@ -256,7 +256,7 @@ def _likely(thread: ThreadScope) -> str:
     return "\n".join(message.text[-500:] for message in thread.legible.recent(4)) or "?"
 
 
-# -- from texts to what is handed out ----------------------------------------------------------------------------
+# -- from texts to the result ------------------------------------------------------------------------------------
 
 
 def _today(engine: EngineScope) -> date:
@@ -304,7 +304,7 @@ def _pool_of(
         if pool is not None:
             return pool, True
     line = engine.store.read(lambda reader: lineage(reader, state))
-    if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
+    if engine.at_work is None:  # otherwise the worker makes the vectors; until then only words match
         embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
     return engine.store.read(
@@ -335,7 +335,7 @@ def _weigh_pool(pool: RecallPool, asked: QuestionAnalysis) -> ScoredTexts:
     found = measure_best(pool.index, asked, lifted)
     scores = fusion(vectors=pool.index.encode is not None).score(found.clues)
     about = bool(lifted) or is_about(pool.index, asked, found.clues)
-    if about and not lifted and not is_worded(found.clues):  # then what is of the same matter comes first
+    if about and not lifted and not is_worded(found.clues):  # then texts about the same subject come first
         kin = texts_of_domains(pool.index, asked)
         scores = scores + _SAME_MATTER * np.asarray([number in kin for number in found.rows.tolist()], float)
     if lifted:

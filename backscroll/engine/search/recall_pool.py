@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Messages up to which threads are looked through as a whole, whatever it takes; up to which, once their index is made.
+#: Messages up to which threads are searched as a whole at any cost; and up to which, once their index is built.
 EXACT, LARGEST = 3_000, 20_000
 _HELD = 8  # threads whose index is kept in memory
 _LARGE = 2  # … of more than `EXACT` messages
-_CHARACTERS = 4_000_000  # of texts in one index: above, it takes too much memory
-_STRETCH = 300_000  # characters that are taken in behind one question
+_CHARACTERS = 4_000_000  # of texts in one index: more would take too much memory
+_STRETCH = 300_000  # characters added per question in the background
 _PAGE = 512
-_VOCABULARY = 60_000  # words whose vectors are remembered
+_VOCABULARY = 60_000  # words whose vectors are cached
 _WORD = 40  # characters of the longest
-_SITTING = timedelta(hours=2)  # after a longer silence a new session begins
-#: What adds a message at the end and touches no other.
+_SITTING = timedelta(hours=2)  # a longer silence starts a new session
+#: Events that add a message at the end and change no other.
 _GROWS = frozenset(
     {
         Kind.APPENDED,
@@ -81,15 +81,15 @@ class RecallPool:
     places: list[MessagePlace] = field(default_factory=list[MessagePlace])
     called: dict[int, int | None] = field(
         default_factory=dict[int, "int | None"]
-    )  # results -> who called for them
-    call: int | None = None  # the last message, where it was the assistant's
-    heads: dict[str, int] = field(default_factory=dict[str, int])  # of the threads that are in it
-    thread: int = 0  # the number of the one that was read last
+    )  # results -> the message that called for them
+    call: int | None = None  # the last message, if it is the assistant's
+    heads: dict[str, int] = field(default_factory=dict[str, int])  # of the threads included
+    thread: int = 0  # the number of the thread read last
     edge: bytes | None = None  # position of its last message
     seen: set[Ref] = field(
         default_factory=set[Ref]
     )  # revisions that a fork shows and their own thread does not
-    whole: bool = False  # True where nothing is missing
+    whole: bool = False  # True if nothing is missing
     characters: int = 0
     last: datetime | None = None
     session: int = 0
@@ -169,7 +169,7 @@ class _RevisionFacts(NamedTuple):
 
     speaker: str
     moment: datetime | None
-    text: PreparedCandidate | None  # None where it says nothing
+    text: PreparedCandidate | None  # None if it is empty
 
 
 def _prepare_message(engine: EngineScope, entry: Entry, spoken: RevisionBody) -> _RevisionFacts:
@@ -289,7 +289,9 @@ def whole_pool(
         pool = new_pool(engine)
         shelf[name] = pool
         if large and not behind:
-            return None  # a process that asks once does not wait for an index that serves the next question
+            return (
+                None  # a process that asks once does not wait for an index that serves only later questions
+            )
     with pool.lock:
         most = _CHARACTERS if behind or not large or pool.whole else pool.characters + _STRETCH
         _fill(engine, reader, states, pool, before, most)

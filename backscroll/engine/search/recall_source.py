@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class GatherLimits(NamedTuple):
     """How much of a long history is gathered for a question."""
 
-    hits: int  # by words, and as many by vectors
-    neighbours: int  # best hits whose neighbours are looked at too
+    hits: int  # by words, and the same number by vectors
+    neighbours: int  # best hits whose neighbours are included
     beside: int  # neighbours on either side
     samples: int  # places of the history for comparison
     sample: int  # messages from each
@@ -38,9 +38,9 @@ class GatherLimits(NamedTuple):
 
 
 WIDE = GatherLimits(70, 20, 2, 8, 10)
-#: … of one that a background worker has still to read, for a prompt, which does not wait.
+#: … for a thread with a backlog, for a prompt, which does not wait.
 HASTY = GatherLimits(40, 10, 2, 8, 12, vectors=False)
-_MOST = 90  # hits that are looked at, of those by words and by vectors
+_MOST = 90  # hits that are considered, of those by words and by vectors
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
         try:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
-            continue  # nothing but punctuation between the quotes
+            continue  # only punctuation between the quotes
 
     for words in (asked.pairs, counterpart_terms(asked)):
         terms = [Term(word, (QueryPhrase((word,)),), (QueryPhrase((word,)),)) for word in words[:60]]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Around a match in a snippet; surfaces turn them into colours.
+#: Marks around a match in a snippet; surfaces turn them into colours.
 MARKS = ("\x02", "\x03")
 
 
@@ -122,7 +122,7 @@ def _run(
         if len(shown) >= limit or len(raw) < asked:
             words = reader.read_spoken([hit.revision for hit, _ in shown[:limit]])
             return [_hit(words[hit.revision], hit, where, query, width) for hit, where in shown[:limit]]
-        asked *= 5  # some of what was found is shown only in other forks
+        asked *= 5  # some hits are shown only in other forks
 
 
 def _line(reader: Reader, state: ThreadState) -> list[str]:
@@ -152,7 +152,7 @@ def _shown_in(
 def _readable(reader: Reader, thread: str) -> ThreadState | None:
     try:
         return reader.thread(thread)
-    except StoreCorrupt:  # what is damaged in one thread must not keep the others from being found
+    except StoreCorrupt:  # damage in one thread must not hide hits in the others
         return None
 
 

@@ -19,9 +19,9 @@ from backscroll.vocab.message import Message
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-LEAST = 60  # tokens below which an account says nothing
-_AT_ONCE = 20_000  # events that are summed up while a caller waits
-_BACK = 64  # messages in which the last exchange is looked for
+LEAST = 60  # tokens below which a summary is useless
+_AT_ONCE = 20_000  # events that are summarized while a caller waits
+_BACK = 64  # messages in which the last exchange is searched
 
 
 def context_summary(thread: ThreadScope, budget: int = 800) -> str:

@@ -47,9 +47,9 @@ class SummaryJob(NamedTuple):
     read: ModelReading | None = None
 
 
-_SEEN = "modelled"  # under which the store keeps how far this work has come
+_SEEN = "modelled"  # the name under which the store keeps the progress of this work
 _PAGE = 128
-_LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
+_LIVE = 600 * 1_000_000  # microseconds between writing and logging; later messages were imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SummaryReport:
     """How many texts were written, and how many were not."""
 
     texts: int = 0
-    rules: int = 0  # for which the rule-made text is
+    rules: int = 0  # texts that stay rule-made
     calls: int = 0
     why: str = ""  # the last reason for that
 
@@ -77,7 +77,7 @@ def write_pending(
         return 0
     with working, Lease(engine, thread) as lease:
         if not lease.renew():
-            return 0  # another process is at it
+            return 0  # another process is working on it
         done = _write(working, thread, limit, lease, imported=False, stop=stop)
     if not done.why and not stop() and done.texts + done.rules < limit:
 
@@ -108,7 +108,7 @@ def write_all(engine: EngineScope, thread: str, limit: int | None = None) -> Sum
                 f"another process is writing summaries of thread {thread[:8]} written", hint="try again later"
             )
         while limit is None or done.texts < limit:
-            # Summaries rest on gists: each pass can write what the one before made possible.
+            # Summaries rest on gists: each pass can write what the previous one made possible.
             more = _write(working, thread, (limit or 1 << 30) - done.texts, lease, imported=True)
             done = replace(more, texts=done.texts + more.texts, rules=done.rules + more.rules)
             if more.why or not more.texts:
@@ -177,7 +177,7 @@ def _of_level(
         )
         yield from plans
         if len(page) < _PAGE or (not plans and not whole):
-            return  # older ones were looked at when they were new
+            return  # older ones were checked when they were new
         before = page[-1].position
 
 
@@ -212,7 +212,7 @@ def _plan_page(
     page = reader.nodes(thread, level, before=before, newest_first=True, limit=_PAGE)
     if state is None:
         return page, []
-    # The tree speaks of the moment that it has seen, which may be behind the log.
+    # The tree is as of its last update, which may be behind the log.
     view = View(reader, state, reader.progress(thread, PROGRESS))
     texts = Texts("", reader, view)
     recipe = model_gist.recipe if level == 0 else model_summary.recipe

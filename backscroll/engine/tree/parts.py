@@ -25,7 +25,7 @@ class FarSummary:
     tokens: int  # with its handle in front
     handle: str
     sources: tuple[Ref, ...]
-    first: bytes = b""  # positions of the stretch that it speaks for, both included
+    first: bytes = b""  # positions of the stretch that it covers, both included
     last: bytes = b""
 
 
@@ -41,4 +41,4 @@ class PartGist(NamedTuple):
 
     parts: tuple[SummaryNode | LooseMessages, ...]
     gist: Gist
-    limit: int = 0  # tokens it was cut down to; 0: as it is
+    limit: int = 0  # tokens it was cut to; 0: uncut

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.engine.inputs.inputs import CropMark
 
-_LOOSE = 128  # messages outside of the tree that are reported on the spot; more wait for the tree
-_LEAST = 140  # tokens below which a part of its own is not worth its handle
+_LOOSE = 128  # messages outside of the tree that are summarized on the spot; more wait for the tree
+_LEAST = 140  # tokens below which a separate part is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
-_SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
+_SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # shares of the budget up to which spans of a level are split
 
 
 def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
@@ -157,7 +157,7 @@ class Forest:
         found = self._node(part) if isinstance(part, SummaryNode) else self._loose(part)
         if any(part.position <= p <= part.end for p in self._stale):
             if isinstance(part, LooseMessages):
-                return found  # read just now
+                return found  # just read
             return Gist("", (), first=found.first or part.opening, last=found.last or part.opening)
         return found
 
@@ -201,7 +201,7 @@ class Forest:
             return PartGist(tuple(parts), pairs[0][1])
         level = 1 + max((p.level for p in parts if isinstance(p, SummaryNode)), default=0)
         nodes = [p for p, g in pairs if isinstance(p, SummaryNode) and self._memo.gists.get(p.key) is g]
-        # What messages outside of the tree say, and what a model wrote, has no key here: it is put together each time.
+        # Messages outside of the tree, and models' texts, have no key here: they are joined each time.
         key = (level, *(node.key for node in nodes)) if len(nodes) == len(pairs) else None
         return PartGist(
             tuple(parts),
@@ -238,7 +238,7 @@ class Forest:
             chosen = self._shorter(start, budget, count)
         found = [f for t in chosen if (f := self.summary(t, count)) is not None]
         while found and sum(f.tokens for f in found) > budget:
-            found = found[1:]  # a budget of a few tokens: the newest is worth more
+            found = found[1:]  # a budget of a few tokens: the newest part is worth more
         return found
 
     def _cost(self, told: PartGist, count: Count) -> int:
@@ -249,7 +249,7 @@ class Forest:
         """Split spans as long as there is room, the newest first, and coarse levels only up to a share of it."""
         total = sum(self._cost(t, count) for t in parts)
         top = max((p.level for t in parts for p in t.parts if isinstance(p, SummaryNode)), default=0)
-        # Coarse levels first leave room for finer ones; what is left over then goes to whatever can use it.
+        # Coarse levels first leave room for finer ones; the remainder goes to any that can use it.
         shares = [(level, _SHARES.get(level, 0.5)) for level in range(top, 0, -1)]
         for level, share in (*shares, *((level, 1.0) for level, _ in shares)):
             for place in range(len(parts) - 1, -1, -1):
@@ -302,7 +302,7 @@ class Forest:
             cost = self._cost(told, count)
         return None
 
-    # -- telling again ---------------------------------------------------------------------------------------
+    # -- reading again ---------------------------------------------------------------------------------------
 
     def again(self, far: Sequence[tuple[int, Ref]], edge: bytes | None = None) -> list[FarSummary]:
         """Return summaries of parts chosen before; each extends to the next one, the last one to the edge."""
@@ -339,7 +339,7 @@ class Forest:
         """Return the current node of the tree; `place`: its beginning, that of the next one, the edge of the window."""
         start, stop, edge = place
         node = self.node(level, opening, start)
-        if node is None:  # fewer levels than when it was chosen: much was deleted, or a fork is shorter
+        if node is None:  # fewer levels than before: much was deleted, or a fork is shorter
             parts = self.cover(start, stop)
         elif (level, node.opening) in done:
             return None

@@ -25,7 +25,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 
 _PAGE = 256
-_HELD = 32_000_000  # bytes of words that are kept between cutting and making
+_HELD = 32_000_000  # bytes of text kept between grouping and making
 _MANY = 500  # keys that are looked up at once
 
 Row: TypeAlias = tuple[Entry, RevisionBody]
@@ -70,12 +70,10 @@ class Texts:
     def __init__(
         self, at: str, reader: Reader, view: View, known: MutableMapping[bytes, Gist] | None = None
     ) -> None:
-        self.made: list[Artefact] = []  # what was made here and is worth keeping
+        self.made: list[Artefact] = []  # new artefacts worth storing
         self._at, self._reader, self._view = at, reader, view
-        self._known: MutableMapping[bytes, Gist] = (
-            {} if known is None else known
-        )  # by keys over all that went in
-        self._raw: dict[bytes, bytes] = {}  # stored, and not taken apart yet
+        self._known: MutableMapping[bytes, Gist] = {} if known is None else known  # by keys over all inputs
+        self._raw: dict[bytes, bytes] = {}  # stored, and not decoded yet
         self._rows: dict[Ref, Row] = {}
         self._held = 0
 
@@ -128,7 +126,7 @@ class Texts:
         try:
             return decode_gist(body)
         except StoreCorrupt:
-            return None  # it can be made again; `verify` tells about the store
+            return None  # it can be made again; `verify` reports problems of the store
 
     def _summarise_children(self, level: int, children: Sequence[SummaryNode]) -> Summary:
         self._load([c.key for c in children])

@@ -50,11 +50,11 @@ __all__ = [
     "text_of_node",
 ]
 
-_PAGE = 64  # messages read at once; with their words, which may be long
-_STEP = 1000  # events that one transaction takes on
+_PAGE = 64  # messages read at once; with their text, which may be long
+_STEP = 1000  # events processed in one transaction
 _TRIES = 3
-_SLICE = 128  # events that a caller may wait for in any case
-_SOON = 500  # … and where no worker lives that would do it meanwhile
+_SLICE = 128  # events that a caller waits for in any case
+_SOON = 500  # … and if no worker would process them meanwhile
 
 
 def catch_up(engine: EngineScope, thread: str, limit: int | None = None) -> int:
@@ -114,7 +114,7 @@ def _step(engine: EngineScope, thread: str, limit: int) -> int:
             return 0
         if engine.store.write(work.write):
             return work.upto - work.seen
-    return 0  # others are quicker; what they leave is due at the next look
+    return 0  # another process is faster; what it leaves is due the next time
 
 
 def _plan_step(engine: EngineScope, reader: Reader, thread: str, limit: int) -> TreePass | None:
@@ -326,7 +326,7 @@ def node_summaries(
 
     def tell(view: View) -> list[FarSummary]:
         forest = Forest(view, upto, forest_memo(thread.engine))
-        # What has to be withheld now is told at the next compaction, not as soon as it is made again: prompts only grow.
+        # What must be withheld now returns at the next compaction, not as soon as it is remade: prompts only grow.
         found = forest.again(far, edge)
         shelf[key] = (view.as_of, found)
         return found

@@ -46,11 +46,11 @@ from backscroll.vocab.values.moment import microseconds
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-#: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
+#: The actor of automatic compactions: a user's undo never reverts one by accident.
 _LOG = logger_of("engine")
 
 ACTOR = "backscroll"
-_WARMEST = 0.8  # of what a compaction leaves, at most for the last turns in full
+_WARMEST = 0.8  # maximum share of what a compaction leaves for the last turns in full
 #: Essentials that bind the next turns; paths and ids are kept by notes and pieces.
 BINDING = frozenset(
     {
@@ -61,22 +61,22 @@ BINDING = frozenset(
         EssentialKind.QUESTION,
     }
 )
-_NEARER = 3  # tries to bring a prompt down far enough for a newest step that fits
-_TRIES = 5  # of a compaction that is asked for while others change the history
-_BOUND = 0.06  # of the room, at most, for what is still open and binding
+_NEARER = 3  # tries to shrink a prompt far enough for a newest step that fits
+_TRIES = 5  # tries of a requested compaction while other processes change the history
+_BOUND = 0.06  # maximum share of the room for what is still open and binding
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionReport:
     """What a compaction did, or would do."""
 
-    event: int | None  # None: only rehearsed, or nothing to gain
+    event: int | None  # None: dry run, or nothing to gain
     reason: str
     before: int  # tokens of the messages of a prompt
     after: int
-    digested: int  # units of which tool results were put in a line
+    digested: int  # units whose tool results became one line
     condensed: int  # units that are shown as a line or two
-    summed_up: int  # units that only summaries speak for
+    summed_up: int  # units that only summaries cover
     cost_now: float  # of writing the new prompt once, in plain input tokens
     saves_per_call: float  # in plain input tokens
     pays_back_after: int | None  # calls; None: never
@@ -95,7 +95,7 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return "must"  # there is more than was read
     if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= ask.room:
-        return None  # nothing came since
+        return None  # nothing was added since
     kept = (frozen.compaction.kept if frozen is not None else 0) or aim(
         room, fixed_tokens(composer), settings
     )
@@ -134,7 +134,7 @@ def make_compaction(composer: Composer, reason: Reason, room: int) -> Compaction
         found = _condense_past(composer, reason, room - less, before, bound, trail, whole=whole)
         if found is None or not whole or found.now <= MUST * room:
             break
-        less += found.now - compute_full_budget(room)  # what is beside the history took more than was thought
+        less += found.now - compute_full_budget(room)  # what is beside the history took more than expected
     if found is None:
         return cut_to_fit(composer, as_it_is(composer, before), room)
     return cut_to_fit(composer, found, room) or found
@@ -162,7 +162,7 @@ def _condense_past(
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
     plan, past = CompactionRoom(), target - fixed - unseen
     warm = _warm_tokens(composer, past, fresh)
-    # The last turns in full take no room away from what is condensed, as long as there is some.
+    # The last turns in full take no room from what is condensed, as long as there is some.
     more = min(max(0, warm - int(plan.tail * past)), max(0, compute_full_budget(room - outside) - target))
     found = condensed(
         composer.units,
@@ -190,7 +190,7 @@ def _draft_of(
     trail: Trail,
 ) -> CompactionDraft | None:
     """Return what prompts show under a compaction: the remaining window and the summaries of the rest; None if that is not smaller."""
-    # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
+    # If what was condensed before is unchanged, so is the start of the window: otherwise all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
     left = tuple(composer.units[gone:])
@@ -250,7 +250,7 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
             break
         left -= sum(composer.meter.message(m) for m in unit.messages)
         if why is None:
-            gone = count  # where nothing but what is shown anyway would be passed over, nothing is gained
+            gone = count  # if only what is shown anyway would be skipped, nothing is gained
     return gone
 
 
@@ -261,10 +261,10 @@ def _passed_over(composer: Composer, gone: int) -> PromptInputs:
     shown = {m.id for u in composer.units[gone:] for m in u.messages}
     marked = tuple(
         m for m in sheet.kept if m.id not in shown
-    )  # also what was pinned since, before the window
+    )  # including what was pinned since, before the window
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
-        asked = None  # the window shows what the user last wrote
+        asked = None  # the window shows the user's last message
     return replace(sheet, marked=marked, asked=asked, waited=None)
 
 
@@ -279,9 +279,9 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     return tuple((f.level, f.opening) for f in found)
 
 
-#: Why a unit is shown even where the window begins after it; None: it is not protected at all.
+#: Why a unit is shown even if the window starts after it; None: it is not protected.
 _ANYWHERE = (None, "system", "pinned", "latest")
-#: Where all is chosen again, so much of what may are in a window: the compactions that go on with it need the rest.
+#: The share of the limit for a window that a full choice may fill: later continuations need the rest.
 _KEPT = 0.8
 
 

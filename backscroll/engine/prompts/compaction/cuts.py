@@ -31,12 +31,12 @@ class CompactionDraft:
     """A compaction that is not recorded yet."""
 
     frozen: StoredCompaction
-    after: bytes | None  # position before which only summaries speak
-    units: tuple[Unit, ...]  # what is left in the window
+    after: bytes | None  # position before which only summaries are shown
+    units: tuple[Unit, ...]  # the remaining units of the window
     before: int
     now: int
-    sheet: PromptInputs | None = None  # with what was passed over at the beginning; None: as it was
-    room: int = 0  # for messages, in the prompt for which it was made
+    sheet: PromptInputs | None = None  # with what was skipped at the beginning; None: unchanged
+    room: int = 0  # for messages, in the prompt it was made for
 
 
 def unseen_units(composer: Composer, frozen: StoredCompaction | None) -> tuple[frozenset[Ref], int]:
@@ -122,7 +122,7 @@ def trim_newest(composer: Composer, room: int) -> CompactionDraft | None:
         return None
     unseen, fixed = unseen_units(composer, frozen)[1], fixed_tokens(composer)
     if compute_full_budget(room) - (before - unseen) < cap(room, fixed):
-        return None  # the past takes too much: it is condensed
+        return None  # the history takes too much: it is condensed
     return cut_to_fit(composer, as_it_is(composer, before), room)
 
 

@@ -12,7 +12,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block
 
-#: A message and its revision: behind it something was placed.
+#: A message and its revision, after which something was placed.
 PlacedKey: TypeAlias = tuple[Ref, ...]
 
 

@@ -25,8 +25,8 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
-_SAMPLE = 2000  # characters of a text by which its language is told
-#: What comes before text that is not verbatim, so that it is not taken for the user's own.
+_SAMPLE = 2000  # characters of a text from which its language is detected
+#: The prefix of text that is not verbatim, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "far": "Earlier in this conversation, summed up (a record, not a request; [bs:…] names the originals):",
@@ -53,7 +53,7 @@ class BlockMaker:
         parts = shown_parts(message, self.ask.shown, self.language)
         role = message.role
         if section is Section.MEMORY:
-            # Out of its place a pinned answer or result is reported, not replayed: its call is not here.
+            # Out of place, a pinned answer or result is quoted, not replayed: its call is not here.
             parts, role = (Text(f"[pinned, {message.role}] {flat(message)}"),), "user"
         whole = parts is message.parts
         tokens = self.meter.message(message) if whole else self.meter.parts(parts, message.author)
@@ -97,7 +97,7 @@ class BlockMaker:
         )
 
     def _title(self, what: str, words: str) -> str:
-        # By what the thread says of itself, else by the very words that stand below: where those stay, the title stays.
+        # By the thread's language, else that of the text itself: while the text stays, so does its title.
         language = self.language or language_of(words)
         return _TITLES["zh" if language.startswith("zh") else "en"][what]
 

@@ -45,13 +45,13 @@ from backscroll.vocab.values.unicode import valid_text
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-_PLACED = 64  # threads of which it is remembered what was placed into their prompts
-_SAMPLE = 2000  # characters of a message by which its language is reported
-#: Insertions whose first line is a title of ours.
+_PLACED = 64  # threads whose placements are cached
+_SAMPLE = 2000  # characters of a message from which its language is detected
+#: Insertions whose first line is our title.
 _FRAMED = frozenset({Section.MEMORY, Section.PROFILE, Section.TASK, Section.OPERATIONS})
-_SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
+_SHOWN = 4000  # condensed units that are cached: more than a large window has
 
-WINDOWS = 8  # threads whose window stays in memory
+WINDOWS = 8  # threads whose window is cached
 
 
 def read_composer(
@@ -102,7 +102,7 @@ class Composer:
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else known_frozen(engine, sheet.compaction)
         if self.frozen is not None and not sheet.reached:
-            # So much was added since that the window does not reach back: what was chosen then is out of sight.
+            # So much was added since that the window does not reach back: the earlier choice is out of sight.
             self.frozen = None
         self.edge = sheet.edge
         self.replied = last_reply(engine, view_now, sheet.window)
@@ -110,7 +110,7 @@ class Composer:
         if self.frozen is not None:
             self.dead = dead_sources(thread, sheet, self.frozen.sources(), view_now, now=as_of is None)
         if self.frozen is not None and self.dead:
-            self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
+            self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their text over
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
         if self.frozen is not None and self.frozen.placed_under is not None:
             self.placed_under = self.frozen.placed_under
@@ -183,7 +183,7 @@ class Composer:
         asked = [] if sheet.asked is None else [self.make.whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
         asked += [b for w in out_of_place(sheet, seen) for b in self.make.waiting(w)]
-        # System messages at the beginning of the window come before everything that is reported beside the history.
+        # System messages at the start of the window precede everything beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         after = self._with_placed(history[len(lead) :], frozen)
         blocks = (*self._list_marked(sheet), *lead, *asked, *after)
@@ -229,7 +229,7 @@ class Composer:
         """Return pinned messages that these blocks do not show verbatim: pinned after they were condensed."""
         whole = {b.message for b in stable if b.level is Level.VERBATIM}
         late = [m for m in self.sheet.kept if m.role != "system" and m.id not in whole]
-        # Its author is in its words where authors are named; what is placed has none.
+        # The text includes its author where authors are named; placed text has none.
         return [replace(self.make.whole(m, Section.MEMORY, "pinned"), author=None) for m in late]
 
     def far_of(self, frozen: StoredCompaction | None) -> list[FarSummary]:
@@ -241,7 +241,7 @@ class Composer:
             "far", far, at, after, make=lambda: node_summaries(self.thread, far, at, after)
         )
 
-    # -- the last resort -------------------------------------------------------------------------------------
+    # -- the minimal prompt ----------------------------------------------------------------------------------
 
     def fit_blocks(self, blocks: Sequence[Block], room: int) -> list[Block]:
         """Return the blocks that fit; raises BudgetTooSmall if the protected ones do not."""

@@ -21,8 +21,8 @@ from backscroll.vocab.message import Content, Message
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-_CONTENTS, _LARGE = 2000, 8192  # contents that are remembered, and bytes up to which one is
-_LOGGED = 64  # replies of which it is remembered when they were logged
+_CONTENTS, _LARGE = 2000, 8192  # contents that are cached, and the maximum bytes of one
+_LOGGED = 64  # replies whose log time is cached
 
 
 def told_by(engine: EngineScope, ask: PromptRequest) -> Telling:

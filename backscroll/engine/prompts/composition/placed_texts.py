@@ -35,7 +35,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Section
 
-_PLACED = 64  # threads of which it is remembered what was placed into their prompts
+_PLACED = 64  # threads whose placements are cached
 
 
 class PlacedTexts:
@@ -53,13 +53,13 @@ class PlacedTexts:
         self.under, self._memory, self._weigh, self._meter = under, memory, weigh, meter
         events = view_now.list_placed_events(under)
         self.prefix_marks = marks_in(events)
-        #: Prompts that are known by what they wrote, and whether thinking can be bound to them.
+        #: Prompts known from their placements, and whether thinking can be bound to them.
         self.asked = {event.seq: event.head.get("bound") is not False for event in events}
-        # What prompts added in place of what had not come yet.
+        # What prompts added in place of results that had not arrived.
         self._held: dict[PlacedKey, Placement] = {}
         self._is_withdrawn: Callable[[Block], bool] | None = None
-        self.withdrew = ""  # "memory" or "world": a placed text is left out, for what it tells was taken back
-        self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
+        self.withdrew = ""  # "memory" or "world": a placed text is left out because its content was withdrawn
+        self.answered: Ref | None = None  # the newest result that replaced such a stand-in
         shelf = memory.thread.engine.memo.shelf
         memo: MutableMapping[object, Any] = shelf("placed", _PLACED) if memory.as_of is None else {}
         elsewhere = shelf("standing-elsewhere") if memory.as_of is None else None
@@ -125,7 +125,7 @@ class PlacedTexts:
         return stood_in(held.waits, held.goes_on, block, then, self._meter)
 
 
-# -- what was taken back ------------------------------------------------------------------------------------------
+# -- withdrawal ---------------------------------------------------------------------------------------------------
 
 
 def may_be_withdrawn(block: Block) -> bool:

@@ -41,11 +41,11 @@ class PlacedText:
     section: Section
     level: Level
     sources: tuple[Ref, ...]  # revisions that it rests on
-    text: str | None  # None: kept apart, or no longer to be shown
-    kept: str = ""  # the name under which its words are kept apart
+    text: str | None  # None: stored separately, or no longer to be shown
+    kept: str = ""  # the name under which its text is stored separately
     reason: str = ""
-    message: Ref | None = None  # the message that it repeats whole
-    tells: tuple[str, ...] = ()  # the memories whose words it says
+    message: Ref | None = None  # the message that it quotes in full
+    tells: tuple[str, ...] = ()  # the memories it contains
 
     def block(self) -> Block:
         """Return the text as a block of a prompt, without its weight."""
@@ -68,21 +68,21 @@ class Placement:
 
     event: Ref
     behind: Ref
-    revision: Ref  # of that message, when they were placed
+    revision: Ref  # the revision of that message at that time
     texts: tuple[PlacedText, ...]
     waits: tuple[str, ...] = ()  # calls that the prompt answered with stand-ins
-    goes_on: str = ""  # words with which the prompt asked the model to continue its reply
+    goes_on: str = ""  # the text with which the prompt asked the model to continue its reply
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixMark:
     """Records that from an event on, prompts begin differently than before."""
 
-    event: int  # 0: not written yet
-    head: str  # digest of what stands before the messages
+    event: int  # 0: not recorded yet
+    head: str  # digest of what precedes the messages
     shown: int  # the event of the compaction that was in force; 0: none
-    since: bytes  # the place before which nothing changed
-    doubted: bool = False  # the prompt before was not answered yet: the next reply may belong to either
+    since: bytes  # nothing before this place changed
+    doubted: bool = False  # the previous prompt was unanswered: the next reply may belong to either
     bound: frozenset[Ref] = (
         frozenset()
     )  # replies before that place whose thinking still counts: marks before a compaction are not read
@@ -103,7 +103,7 @@ class PlacementRecord:
     blocks: Sequence[Block] = ()
     waits: tuple[str, ...] = ()
     goes_on: str = ""
-    mark: PrefixMark | None = None  # it did not begin as the prompt before
+    mark: PrefixMark | None = None  # it began differently than the previous prompt
     bound: bool = True  # thinking of its reply can be bound to it
 
 
@@ -246,7 +246,7 @@ def standing_placements(
     known = cast("_PlacementCache | None", memo.get(key))
     if known is None or known.upto > view.as_of:
         known = _PlacementCache(under, ())
-    # A fork shares messages with others: what is there may stand otherwise here.
+    # A fork shares messages with other threads, where their state may differ.
     heads = heads_near(view.reader, view.state) if elsewhere is not None and view.state.parent is None else {}
     alive = SourceCheck(view, heads, elsewhere)
     placed = list(known.placed)
@@ -332,7 +332,7 @@ class SourceCheck:
         if event.kind not in SPEAKING or event.message is None:
             return True
         entry = self._view.entry(event.message)
-        if entry is None:  # this history has never had it
+        if entry is None:  # this history never contained it
             other = self._other(event.message.thread)
             entry = None if other is None else other.entry(event.message)
         return entry is not None and _shows(entry, source)

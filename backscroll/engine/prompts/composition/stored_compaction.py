@@ -30,7 +30,7 @@ class ProtectedText:
     source: Ref
 
 
-_FROZEN = 16  # compactions in memory: of each thread the newest is asked for
+_FROZEN = 16  # compactions in memory: for each thread the newest is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class StoredCompaction:
     """A compaction as recorded, with the texts beside it."""
 
     compaction: Compaction
-    far: tuple[tuple[int, Ref], ...] = ()  # nodes of the tree that speak for what is before the window
+    far: tuple[tuple[int, Ref], ...] = ()  # tree nodes that summarize what precedes the window
     bound: tuple[ProtectedText, ...] = ()
-    event: int | None = None  # None: not written yet
-    at: str = ""  # when the far past was reported; what a model summed up later is not shown
-    after: bytes | None = None  # position up to which only summaries speak
+    event: int | None = None  # None: not recorded yet
+    at: str = ""  # when older history was summarized; later model summaries are not shown
+    after: bytes | None = None  # position up to which only summaries are shown
     under: int | None = None  # texts placed under this compaction (0: none) are shown; None: under this one
 
     @property
@@ -99,7 +99,7 @@ def frozen_of(event: Event) -> StoredCompaction:
 def known_frozen(engine: EngineScope, event: Event) -> StoredCompaction:
     """Return the compaction of an event, decoded once: every prompt until the next one starts with it."""
     shelf = engine.memo.shelf("frozen", _FROZEN)
-    key = (event.id, event.body)  # with its words, which may be forgotten
+    key = (event.id, event.body)  # with its text, which may be forgotten
     found: StoredCompaction | None = shelf.get(key)
     if found is None:
         found = shelf[key] = frozen_of(event)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from backscroll.engine.core.lineage import View
     from backscroll.engine.prompts.composition.composer import Composer
 
-LEAST = 40  # tokens below which nothing useful can be said
-_BEHIND = 60  # events that may be caught up with while a prompt waits
-_SAID = 4000  # characters of the newest words that are looked through for names
-_LOOKED = 64  # sentences for a fact that are looked up, the newest ones
+LEAST = 40  # tokens below which nothing useful fits
+_BEHIND = 60  # events that may be analysed while a prompt waits
+_SAID = 4000  # characters of the newest messages that are searched for names
+_LOOKED = 64  # sentences that are looked up for a fact, the newest ones
 
 
 def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block | None:

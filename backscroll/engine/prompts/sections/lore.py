@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TITLES = {"en": "[World info: {name}]", "zh": "[世界书：{name}]"}
 _NAME = 80  # characters of a name that are shown
-_HELD = 16  # threads whose entries are kept ready
+_HELD = 16  # threads whose entries are cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class LoreScan:
     lines: tuple[LoreLine, ...]
     waking: LoreActivation
     blocks: tuple[Block, ...]
-    over: frozenset[str]  # ids of entries that are awake and found no room
+    over: frozenset[str]  # ids of triggered entries without room
 
 
 def look_at_lore(

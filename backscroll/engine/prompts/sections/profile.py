@@ -38,9 +38,9 @@ from backscroll.vocab.task import MemoryKind
 if TYPE_CHECKING:
     from backscroll.engine.prompts.composition.composer import Composer
 
-LEAST = 30  # tokens below which nothing useful can be said
-_SAID = 4_000  # characters of the newest words that are looked through for names
-_TRAITS = 24  # facts about the user that are reported at most
+LEAST = 30  # tokens below which nothing useful fits
+_SAID = 4_000  # characters of the newest messages that are searched for names
+_TRAITS = 24  # maximum number of facts about the user
 _PREFERENCES = 8
 
 
@@ -49,7 +49,7 @@ class _ProfileFacts:
     """The facts that may be included, in order."""
 
     traits: Sequence[ProfileLine]
-    tells: dict[str, str]  # line: the memory that it tells
+    tells: dict[str, str]  # line: the memory it contains
 
 
 def profile_block(
@@ -64,7 +64,7 @@ def profile_block(
     if not scopes or room < LEAST or composer.as_of is not None:
         return None
     words = "" if question is None else question.text[:_SAID]
-    # What a thread of a project said itself, or shares as a fork, is for its own graph; a user's profile tells that too.
+    # What a project's thread said itself, or shares as a fork, is in its own graph; a user's profile includes it.
     past = {} if composer.about.user else _past(composer)
 
     def hides(fact: Fact) -> bool:
@@ -126,7 +126,7 @@ def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]
     for held in helds:
         person = person_of(held) if held is helds[0] else None
         others += around(held.graph, person, words, language, held.claims, hides)
-    # What a preference says in the user's own words is not said again.
+    # A preference quoted in the user's own words is not repeated.
     quoted = "\n".join(trait.line for trait in said).casefold()
     own = [trait for trait in own if not all(quote in quoted for quote in quotes_of(trait))]
     return _ProfileFacts([*own, *said, *others], tells)
@@ -151,9 +151,9 @@ def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[st
             and memory.thread != thread.id
         ):
             line = line_of(memory, thread.id, composer.frames)
-            # Where a person put it into words, these go when that act is erased, whatever else they rest on.
+            # A text that a user wrote is erased with that event, whatever else it rests on.
             acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()
-            # Of what was stated often the newest statement has the words.
+            # If something was stated often, the newest statement is quoted.
             said = memory.sources[-1:] if memory.kind is MemoryKind.PREFERENCE else memory.sources
             sources = (*said, *(act.id for act in acts if act.body is not None))
             out.append(ProfileLine(line, "", (), sources, frozenset(memory.sources)))

@@ -28,9 +28,9 @@ from backscroll.vocab.task import Task, TaskState
 if TYPE_CHECKING:
     from backscroll.engine.prompts.composition.composer import Composer
 
-LEAST = 40  # tokens below which nothing useful can be said
-_SHOWN = 40  # characters by which a line is known again
-_UNITS = 4000  # units whose findings are remembered
+LEAST = 40  # tokens below which nothing useful fits
+_SHOWN = 40  # characters by which a line is recognised
+_UNITS = 4000  # units whose to-dos are cached
 
 
 def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Block | None:
