@@ -1,1 +1,1 @@
-"""From a history and a budget to a prompt that is valid, fits and can be explained. Pure."""
+"""Prompts from a history and a budget: valid, within the budget, and explained by a receipt. Pure."""

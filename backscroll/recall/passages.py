@@ -1,8 +1,8 @@
-"""Passages: the few lines of a long text that hold most of what a question is about, in its own words or their counterparts.
+"""Passages: the few lines of a long text that cover most of a question, in its own words or their counterparts.
 
-The learned weighing (`recall/fuse`) comes from conversations. A tool result is another kind of text: dozens of lines about many
-things, one of which answers. Here a question is a list of notions, each with the words that may stand for it in either language;
-rare ones count more. A text is as good as its best lines, with what the call says that brought it.
+The learned weighting (`recall/fuse`) comes from conversations. A tool result is another kind of text: dozens of lines about many
+things, one of which answers. Here a question is a list of notions, each with the words that can express it in either language;
+rare ones count more. The score of a text is that of its best lines, together with the call that produced it.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WINDOW = 3  # lines
-_MOST = 16  # texts that are looked at line by line
+_MOST = 16  # texts that are searched line by line
 _LOOKED_AT = 40_000  # characters of a text
 _LINE = 400  # characters of a line; a longer one is cut
 
 
 @dataclass(frozen=True, slots=True)
 class Notion:
-    """One thing that a question is about: any of these stands for it."""
+    """One concept of a question: any of these terms expresses it."""
 
     terms: frozenset[str]  # its own words
     phrases: tuple[Stems, ...] = ()  # English counterparts
     words: tuple[str, ...] = ()  # Chinese counterparts
 
     def is_said(self, terms: Collection[str]) -> bool:
-        """Return True if lines, given by their terms, hold it in the words of the question."""
+        """Return True if lines, given by their terms, express it in the words of the question."""
         return any(term in terms for term in self.terms)
 
     def stands_in(self, terms: Collection[str], text: str) -> bool:
-        """Return True if lines, given by their terms and their letters, hold it."""
+        """Return True if lines, given by their terms and their letters, express it."""
         return (
             self.is_said(terms)
             or any(all(stem in terms for stem in phrase) for phrase in self.phrases)
@@ -63,7 +63,7 @@ class Notion:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The best lines of a text: which share of the question they hold, by weight, and how many of its notions."""
+    """The best lines of a text: the weighted share of the question they cover, and the number of its notions."""
 
     share: float
     notions: int
@@ -71,7 +71,7 @@ class Passage:
 
 
 def notions_of(asked: QuestionAnalysis) -> list[Notion]:
-    """Return what a question is about; words that only point back or ask are left out."""
+    """Return the notions of a question, without pronouns and question words."""
     words = [word for word in asked.words if not _points_back(word)]
     out: list[Notion] = []
     taken: set[str] = set()
@@ -85,7 +85,7 @@ def notions_of(asked: QuestionAnalysis) -> list[Notion]:
         if not taken.issuperset(stems) and taken.isdisjoint(stems):
             taken.update(stems)
             out.append(Notion(frozenset(stems), words=chinese))
-    # What a notion holds inside it is not a notion of its own: 违约 beside 违约金.
+    # A notion inside another is not counted separately: 违约 beside 违约金.
     rest = [word for word in words if word not in taken]
     out += [Notion(frozenset((word,))) for word in rest if not _inside(word, rest)]
     return out
@@ -101,7 +101,7 @@ def _points_back(word: str) -> bool:
 
 
 def terms_for(notions: Sequence[Notion]) -> set[str]:
-    """Return every term by which a line may be found for these notions."""
+    """Return every term that can find lines for these notions."""
     out: set[str] = set()
     for notion in notions:
         out |= notion.terms
@@ -113,9 +113,9 @@ def terms_for(notions: Sequence[Notion]) -> set[str]:
 def odds_of_results(
     index: RecallIndex, asked: QuestionAnalysis, called: Mapping[int, int | None]
 ) -> dict[int, float]:
-    """Return the odds (logarithms) of results of tools of which a few lines hold what a question is about, by number.
+    """Return log odds for tool results of which a few lines cover a question, by number.
 
-    `called` has the results among the texts, each with the number of the text that called for it.
+    `called` maps each result among the texts to the number of the text with its call.
     """
     out: dict[int, float] = {}
     for number, passage in find_passages(index, notions_of(asked) if called else [], called).items():
@@ -126,7 +126,7 @@ def odds_of_results(
 
 
 def texts_across(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArray[np.intp]]:
-    """Return the words of a question -> the texts that hold them in the other language, for those that some text does."""
+    """Return, for the words of a question, the texts that contain them in the other language, if any do."""
     out: dict[str, NDArray[np.intp]] = {}
     for notion in notions_of(asked) if index.is_mixed(asked.words) else ():
         if not notion.phrases and not notion.words:
@@ -139,7 +139,7 @@ def texts_across(index: RecallIndex, asked: QuestionAnalysis) -> dict[str, NDArr
 
 
 def counterpart_terms(asked: QuestionAnalysis) -> list[str]:
-    """Return the counterparts of a question's words as a store's index of words has them."""
+    """Return the counterparts of a question's words as index words of a store."""
     out: dict[str, None] = {}
     for notion in notions_of(asked):
         out.update(dict.fromkeys(stem for phrase in notion.phrases for stem in phrase))
@@ -152,7 +152,7 @@ def counterpart_terms(asked: QuestionAnalysis) -> list[str]:
 def find_passages(
     index: RecallIndex, notions: Sequence[Notion], among: Mapping[int, int | None]
 ) -> dict[int, Passage]:
-    """Return the passages of texts `among` (number -> that of the text which called for it) that hold something of a question."""
+    """Return the passages of texts `among` (number -> that of the text with the call) that cover part of a question."""
     size = len(index)
     rows = [_rows(index, notion) for notion in notions]
     top = log(1 + (size + 0.5) / 0.5)
@@ -194,7 +194,7 @@ def _rarity(known: int, size: int) -> float:
 
 
 def _rows(index: RecallIndex, notion: Notion) -> set[int]:
-    """Return the texts that hold a notion somewhere."""
+    """Return the texts that contain a notion anywhere."""
     out: set[int] = set()
     for term in notion.terms:
         out.update(index.words.held.get(term, ()))
@@ -217,7 +217,7 @@ def _all_held(postings: Postings, terms: Sequence[str]) -> set[int]:
 
 
 def _best_window(text: str, notions: Sequence[Notion], weights: Sequence[float]) -> set[int]:
-    """Return numbers of the notions that the best lines hold."""
+    """Return the numbers of the notions that the best lines express."""
     lines = [
         line[start : start + _LINE]
         for line in text[:_LOOKED_AT].split("\n")

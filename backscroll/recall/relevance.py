@@ -1,12 +1,12 @@
-"""Whether anything that was said is about a question at all.
+"""Relevance: whether anything in a conversation is about a question at all.
 
-Odds compare the texts of a conversation with each other: the best of them is the best, even where none has to do with the
-question. Here the question is compared with all of them at once, by four things together: how much of it the best text holds, in
-its own words, in similar ones, and by meaning, and how much of it was ever spoken of (`belonging`). Each alone is misled: by a
-common word in a long text, by a vector that is near to everything; a question about something else has to pass all. Of a few
-texts one that holds a third of the question is enough. Where it and some text are about the same everyday matter (`domains.toml`)
-less is asked for. Questions that name a speaker, a time, a path or a quotation, or are told at length may be about anything that
-was said. Learned on the shared retrieval data, with questions of other conversations as those about nothing (`docs/recall.md`).
+Odds compare the texts of a conversation with each other: one of them is always the best, even if none has to do with the
+question. Here the question is compared with all of them at once, by four measures together: how much of it the best text covers, in
+its own words, in similar ones, and by meaning, and how much of it was ever mentioned (`belonging`). Each alone is misled: by a
+common word in a long text, by a vector that is near to everything; an unrelated question would have to pass all. Of a few
+texts one that covers a third of the question is enough. If it and some text are about the same everyday matter (`domains.toml`)
+less is required. Questions that name a speaker, a time, a path or a quotation, or that are long may be about anything that
+was said. Learned on the shared retrieval data, with questions of other conversations as unrelated ones (`docs/recall.md`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-_SENTENCES = 2  # of a question that can be derived from what leads up to it
+_SENTENCES = 2  # of a question that can follow from what leads up to it
 
 
 def is_about(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, NDArray[float64]]) -> bool:
@@ -49,7 +49,7 @@ def is_about(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, ND
     if asked.times or asked.exact or _names_a_speaker(index, asked):
         return True
     if _is_in_another_script(index, asked):
-        return True  # words say little then, and the table of counterparts lacks many
+        return True  # then words are weak evidence, and the table of counterparts lacks many
     if len(index) <= SMALL_INDEX:
         worded = asked.asks_list or is_worded(clues) or holds_most(index, asked)
         return worded or bool(texts_of_domains(index, asked))
@@ -58,7 +58,7 @@ def is_about(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, ND
 
 
 def holds_most(index: RecallIndex, asked: QuestionAnalysis) -> bool:
-    """Return True if some text has most of the words, however common they are there: "what did we agree on for berth 7?" among
+    """Return True if some text contains most of the words, however common they are there: "what did we agree on for berth 7?" among
     many berths.
     """
     words = set(asked.words)
@@ -69,7 +69,7 @@ def holds_most(index: RecallIndex, asked: QuestionAnalysis) -> bool:
 
 
 def belonging(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, NDArray[float64]]) -> float:
-    """Return the logarithm of the odds that a question is one about this (not empty) index."""
+    """Return the log odds that a question belongs to this (not empty) index."""
     weights = BELONGS_BY_WORDS if index.space is None else BELONGS_BY_VECTORS
     found = {name: float(clues[name].max()) for name in ("held", "soft", "near")}
     found["known"] = _measure_coverage(
@@ -79,7 +79,7 @@ def belonging(index: RecallIndex, asked: QuestionAnalysis, clues: Mapping[str, N
 
 
 def _measure_coverage(index: RecallIndex, terms: Sequence[str]) -> float:
-    """Return how much of a question was ever spoken of, in its words or in similar ones; rare words count more."""
+    """Return how much of a question was ever mentioned, in its words or in similar ones; rare words count more."""
     if not terms:
         return 1.0
     space, held = index.space, index.words.held
@@ -92,7 +92,7 @@ def _measure_coverage(index: RecallIndex, terms: Sequence[str]) -> float:
 
 
 def is_worded(clues: Mapping[str, NDArray[float64]]) -> bool:
-    """Return True if some text holds enough of a question in its words, in similar ones or by meaning."""
+    """Return True if some text covers enough of a question in its words, in similar ones or by meaning."""
     return bool(
         clues["soft"].max() >= ABOUT_SOFT
         or clues["held"].max() >= ABOUT_HELD
@@ -101,7 +101,7 @@ def is_worded(clues: Mapping[str, NDArray[float64]]) -> bool:
 
 
 def is_surely_about(clues: Mapping[str, NDArray[float64]], place: int) -> bool:
-    """Return True for a text (by its place among the clues) that holds most of a question, or says nearly the same."""
+    """Return True for a text (by its place among the clues) that covers most of a question, or says nearly the same."""
     return bool(
         max(clues["held"][place], clues["passage_held"][place], clues["soft"][place]) >= SURELY_HELD
         or clues["near"][place] >= SURELY_NEAR
@@ -109,7 +109,7 @@ def is_surely_about(clues: Mapping[str, NDArray[float64]], place: int) -> bool:
 
 
 def texts_of_domains(index: RecallIndex, asked: QuestionAnalysis) -> set[int]:
-    """Return the texts that are about the same everyday matter as a question."""
+    """Return the texts about the same everyday matter as a question."""
     out: set[int] = set()
     for domain in _domains():
         if _asks_about(asked, domain):

@@ -1,6 +1,6 @@
-"""The piece of a text that shows best why it was found.
+"""Snippets: the part of a text that best shows why it was found.
 
-Owns the choice of the window and the marking. Works on the text as it was written; words are compared by the rules of
+Owns the choice of the window and the marking. Works on the original text; words are compared by the rules of
 `recall/text/words`, so that a search for `running` marks `runs`.
 """
 
@@ -24,17 +24,17 @@ from backscroll.recall.text.words import (
     runs_of,
 )
 
-#: How far into a text we look, and how many places of one word we compare: enough for any message, bounded for a book.
+#: How far into a text to search, and how many places of one word to compare: enough for any message, bounded for a book.
 LOOKED_AT = 2_000_000
 _PLACES = 300
 _ELLIPSIS = "…"
-_KNOWN = 10_000  # words that the needles of one query remember
+_KNOWN = 10_000  # words cached for the needles of one query
 _FIRST_UNSPACED = UNSPACED[0]  # comparing letters is quicker than a pattern, and settles most
 
 _WORD = re.compile(SPACED_WORD)
 _ACCENTED = "\u00c0-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
 _HAS_ACCENTS = re.compile(f"[{_ACCENTED}]")
-_STICKS = "\u200d\ufe0e\ufe0f"  # what may not be torn off the character before it
+_STICKS = "\u200d\ufe0e\ufe0f"  # characters that must not be separated from the one before
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _NeedleHit:
 
 
 def columns(text: str) -> int:
-    """Return how much room a text takes in a terminal or in a fixed-width font: a Chinese character counts two."""
+    """Return the width of a text in a terminal or in a fixed-width font: a Chinese character counts two."""
     if text.isascii():
         return len(text)
     return sum(map(_columns_of, text))
@@ -60,7 +60,7 @@ def _columns_of(character: str) -> int:
 
 @lru_cache(maxsize=1)
 def _plain_letters() -> dict[int, str]:
-    """Return letters with accents -> the same without, only where that is one letter for one letter."""
+    """Return accented letters -> the plain letter, only if that is one letter for one letter."""
     found: dict[int, str] = {}
     for span in re.findall(r"(.)-(.)", _ACCENTED):
         for code in range(ord(span[0]), ord(span[1]) + 1):
@@ -71,7 +71,7 @@ def _plain_letters() -> dict[int, str]:
 
 
 def _comparable(text: str) -> str:
-    """Return a text in lower case without accents, each character in its place."""
+    """Return a text in lower case without accents, with all characters at their offsets."""
     lower = text.lower()
     if len(lower) != len(text):  # a few letters, like İ, have no lower case of the same length
         lower = "".join(low if len(low := c.lower()) == 1 else c for c in text)
@@ -91,12 +91,12 @@ class _Needles:
         self.pattern = re.compile("|".join(map(re.escape, choices))) if choices else None
 
     def without(self, needle: str) -> _Needles:
-        """Return all but this one."""
+        """Return all needles but this one."""
         gone = {needle}
         return _Needles(self.stems - gone, self.beginnings - gone, self.runs - gone)
 
     def in_word(self, word: str) -> list[tuple[int, int, str]]:
-        """Return which parts of a spaced word match what: parts of an identifier, or the whole word."""
+        """Return which parts of a spaced word match which needle: parts of an identifier, or the whole word."""
         found = self._known.get(word)
         if found is None:
             if len(self._known) >= _KNOWN:
@@ -125,13 +125,13 @@ class _Needles:
 
 
 def _heads_of(stem: str) -> tuple[str, ...]:
-    """Return how words with this stem may begin: they part from it at the last letter at the earliest (happi, happy)."""
+    """Return the possible beginnings of words with this stem: they differ from it at the last letter at the earliest (happi, happy)."""
     if len(stem) < 3:
         return (stem,)
     return (stem[:-1], stem[0] + "y") if stem[1:] == "ie" else (stem[:-1],)  # die, dying
 
 
-@lru_cache(maxsize=16)  # the hits of one search ask one after the other
+@lru_cache(maxsize=16)  # all hits of one search use it
 def _needles_of(terms: tuple[Term, ...]) -> _Needles:
     stems: set[str] = set()
     beginnings: set[str] = set()
@@ -165,7 +165,7 @@ def _joined_pairs(words: list[str]) -> set[str]:
 
 
 def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_NeedleHit]:
-    """Return where the needles are. A needle that was found very often is not searched further."""
+    """Return the positions of the needles. A needle found very often is not searched further."""
     plain = _comparable(text)
     counts: dict[str, int] = {}
     hits: list[_NeedleHit] = []
@@ -194,7 +194,7 @@ def _hits_of(text: str, needles: _Needles, places: int = _PLACES) -> list[_Needl
 
 
 def _best(text: str, hits: list[_NeedleHit], width: int) -> tuple[int, int]:
-    """Return from where to where the best window must reach: most different needles, then rare ones, then side by side."""
+    """Return the range that the best window must cover: most different needles, then rare ones, then adjacent ones."""
     rarity = {needle: 1 / count for needle, count in Counter(hit.needle for hit in hits).items()}
     best, best_score = (0, 0), (0, 0.0, 0)
     left = 0
@@ -213,7 +213,7 @@ def _best(text: str, hits: list[_NeedleHit], width: int) -> tuple[int, int]:
 
 
 def _left_of(text: str, end: int, room: int) -> int:
-    """Return how far to the left of `end` one may start."""
+    """Return how far left of `end` a window may start."""
     near = text[max(0, end - max(0, room)) : end]
     if near.isascii():  # one column for each
         end, room = end - len(near), room - len(near)
@@ -223,7 +223,7 @@ def _left_of(text: str, end: int, room: int) -> int:
 
 
 def _right_of(text: str, start: int, room: int) -> int:
-    """Return how far to the right of `start` one may end."""
+    """Return how far right of `start` a window may end."""
     near = text[start : start + max(0, room)]
     if near.isascii():
         start, room = start + len(near), room - len(near)
@@ -233,7 +233,7 @@ def _right_of(text: str, start: int, room: int) -> int:
 
 
 def _inside_word(text: str, at: int) -> bool:
-    """Return True if a cut at this place would tear a word, or a mark off its letter."""
+    """Return True if a cut at this place would split a word, or separate a mark from its letter."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -245,7 +245,7 @@ def _inside_word(text: str, at: int) -> bool:
 
 
 def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
-    """Return where to cut so that `first` to `last` is shown, with as much around it as has room."""
+    """Return the cuts that show `first` to `last`, with as much context as fits."""
     room = width - 2 * columns(_ELLIPSIS)
     last = min(last, _right_of(text, first, room))
     room -= columns(text[first:last])
@@ -257,12 +257,12 @@ def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
         whole_start += 1
     while whole_end > last and (_inside_word(text, whole_end) or text[whole_end - 1] == " "):
         whole_end -= 1
-    # A single endless word has no good place to cut; then any place must do.
+    # A single endless word has no good place to cut; then any place will do.
     return whole_start, whole_end if whole_end > whole_start else end
 
 
 def _mark_hits(text: str, hits: list[_NeedleHit], mark: tuple[str, str]) -> str:
-    """Return the text with marks around the hits; hits that touch share one pair of marks."""
+    """Return the text with marks around the hits; adjacent hits share one pair of marks."""
     spans: list[list[int]] = []
     for hit in hits:
         if spans and hit.start <= spans[-1][1]:
@@ -278,7 +278,7 @@ def _mark_hits(text: str, hits: list[_NeedleHit], mark: tuple[str, str]) -> str:
 
 
 def snippet(text: str, query: Query, width: int = 160, mark: tuple[str, str] = ("[", "]")) -> str:
-    """Return the window of the text with most of what the query asks for, marked; one line, `…` where something was cut off.
+    """Return the marked part of the text with most of what the query asks for, on one line, with `…` where it was cut.
 
     `width` counts columns, without the marks.
     """

@@ -1,4 +1,4 @@
-"""Tasks: their lifecycle, where one ends and the next begins, plans, follow-up questions, and what is remembered of them.
+"""Tasks: their lifecycle, boundaries between them, plans, follow-up questions, and memories.
 
 Pure: no disk, clock or network; `engine/work/tasks` reads and writes.
 """

@@ -1,4 +1,4 @@
-"""Notes: what the rules find worth remembering, before it is a memory; and the few words that they need of their own.
+"""Notes: findings of the rules before they become memories, and the few fixed words that they need.
 
 Owns the nouns, the ids of memories and how quotations are cut. The words are data (`memory_words.toml`), in the language of the task.
 """
@@ -20,13 +20,13 @@ from backscroll.vocab.task import MemoryKind
 from backscroll.vocab.values.pattern import late
 
 LONGEST = 280  # characters of a quotation
-#: Replaces words about messages that were changed or deleted since.
+#: Replaces text about messages that were changed or deleted since.
 WITHHELD = "withheld: messages that this speaks of were changed since"
 _ID = 5  # bytes of the id of a memory
 _CALL = 90  # characters of a call
 _SPACE = late(r"\s+")
 _ODD = late(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-#: A person who said no to a call: that is not a failure of the call.
+#: A call that the user refused: that is not a failure of the call.
 _DECLINED = late(
     r"(?i)user (?:doesn't|does not|didn't|did not) want to (?:proceed|take)|(?:rejected|denied|declined|cancell?ed|interrupted) by (?:the )?user"
     r"|用户(?:拒绝|取消|中断)"
@@ -36,16 +36,18 @@ _QUIET = frozenset({"grep", "rg", "egrep", "diff", "test", "cmp", "which", "pgre
 
 @dataclass(frozen=True, slots=True)
 class MemoryNote:
-    """Something worth remembering, and what it rests on."""
+    """A finding worth remembering, and its sources."""
 
     kind: MemoryKind
     text: str
-    messages: tuple[Ref, ...]  # which messages (or events of the task) say so: the id follows from these
+    messages: tuple[
+        Ref, ...
+    ]  # the messages (or events of the task) that state it: the id is derived from these
     sources: tuple[Ref, ...]  # their revisions
     at: str = ""
     confidence: float = 0.8
-    path: str = ""  # of the file that it is about
-    sort: str = ""  # by which rule it was found: notes of one rule are counted by themselves
+    path: str = ""  # the file that it concerns
+    sort: str = ""  # the rule that found it: notes of one rule are counted separately
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def memory_id(kind: str, home: str, sources: Iterable[Ref], number: int = 0) -> 
 
 
 def quote_text(text: str, limit: int = LONGEST) -> str:
-    """Return a text on one line, cut in its middle where it is long."""
+    """Return a text on one line, cut in the middle if it is long."""
     line = _SPACE.sub(" ", _ODD.sub("", text)).strip()
     if len(line) <= limit:
         return line
@@ -79,19 +81,19 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def words_of(language: str) -> Mapping[str, str]:
-    """Return the words of our own, in a language."""
+    """Return the fixed words, in a language."""
     return _tables()["zh" if language.startswith("zh") else "en"]
 
 
 def aim(digest: Digest) -> str:
-    """Return what a call was aimed at: a later call with the same aim is another try at the same thing."""
+    """Return the target of a call: a later call with the same target is another try at the same thing."""
     if digest.kind == "command":
         return f"{digest.tool_name}|{command_name(digest.target)}"
     return f"{digest.tool_name}|{digest.target}"
 
 
 def has_failed(digest: Digest) -> bool:
-    """Return True if a call failed; programs that fail only to say no, and people who do, do not count."""
+    """Return True if a call failed; a negative answer of a program or the user does not count."""
     if digest.result is None or not (digest.is_error or digest.exit_code):
         return False
     if digest.kind == "search" or _DECLINED.search(digest.summary):
@@ -101,11 +103,11 @@ def has_failed(digest: Digest) -> bool:
 
 
 def has_succeeded(digest: Digest) -> bool:
-    """Return True if a call was answered and did not fail."""
+    """Return True if a call has a result and did not fail."""
     return digest.result is not None and not digest.is_error and not digest.exit_code
 
 
 def describe_call(digest: Digest) -> str:
-    """Return a call on a few characters: what was done to what."""
+    """Return a short description of a call: the action and its target."""
     target = digest.target if digest.kind != "command" else digest.target.split("\n")[0]
     return quote_text(f"{digest.tool_name} {target}".strip(), _CALL)

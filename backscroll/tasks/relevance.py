@@ -1,7 +1,7 @@
-"""Which memories matter for a task: by meaning, by words, by the files it touches, by what kind of work it is.
+"""Relevance of memories for a task: by meaning, by words, by shared files, by the kind of work.
 
-Owns the score and its reasons; every score comes with why. The vectors of an encoder are passed in, and words alone do where
-there is none. Not here: reading: memories are given, faded. The cues for kinds of work are data (`relevance.toml`).
+Owns the score and its reasons; every score comes with them. The vectors of an encoder are passed in; without one, words
+alone are used. Not here: reading: memories are passed in, faded. The cues for kinds of work are data (`relevance.toml`).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from backscroll.vocab.values.pattern import late
 
 #: Texts in, rows of numbers of length 1 out.
 Encode: TypeAlias = "Callable[[Sequence[str]], Sequence[Sequence[float]]]"
-# The constants of the score. `bench/outcomes.py` asks questions in other words than the memories that answer them (decision 0056);
+# Constants of the score. `bench/outcomes.py` asks questions in other words than the memories that answer them (decision 0056);
 # what bounds work is chosen by hand.
 #: Score from which a memory is worth its tokens.
 RELEVANT = 0.22
-#: Likeness that any two sentences have, and above it up to what is surely the same matter.
+#: Similarity of any two sentences, and the range above it up to certainly the same subject.
 _BASE, _SPAN = 0.2, 0.4
-#: Share of the likeness in meaning that counts where no word is shared.
+#: Share of the semantic similarity that counts if no word is shared.
 _ALONE = 0.75
-#: Parts of a memory that are compared by meaning, and characters of one. Chosen by hand.
+#: Parts of a memory that are compared by meaning, and characters of each. Chosen by hand.
 _PIECES, _LEAST = 8, 6
 #: Weights of shared words, meaning, shared files and the same kind of work.
 _WORDS, _MEANING, _FILES, _SAME_KIND = 0.55, 0.45, 0.35, 0.06
@@ -48,7 +48,7 @@ _PARTS = late(r"[。！？；;!?\n→]|\.\s|^[^:：]{1,12}[:：]|(?<=[；;])[^:�
 
 @dataclass(frozen=True, slots=True)
 class RankedMemory:
-    """A memory, how much it matters, and why."""
+    """A memory, its score, and the reasons."""
 
     memory: Memory
     score: float
@@ -57,14 +57,14 @@ class RankedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonText:
-    """A text as it is compared."""
+    """A text prepared for comparison."""
 
     terms: frozenset[str]
-    files: frozenset[str]  # names of files in it
+    files: frozenset[str]  # names of the files in it
 
 
 def prepare_text(text: str) -> ComparisonText:
-    """Make a text ready to be compared; callers that compare often remember the outcome."""
+    """Prepare a text for comparison; callers that compare often cache the result."""
     return ComparisonText(frozenset(terms_of(text)), frozenset(_names(paths_in(text[:_WIDE]))))
 
 
@@ -79,7 +79,7 @@ def _kinds() -> Mapping[str, re.Pattern[str]]:
 
 
 def kind_of(text: str) -> str:
-    """Return what kind of work a request asks for; empty if its words do not say."""
+    """Return the kind of work a request asks for; empty if its words do not show it."""
     low = lower_aligned(text[:_WIDE])
     best, most = "", 0
     for kind, pattern in _kinds().items():
@@ -90,9 +90,9 @@ def kind_of(text: str) -> str:
 
 
 def terms_of(text: str) -> list[str]:
-    """Return the words by which texts are compared; handles say nothing."""
+    """Return the words by which texts are compared, without handles."""
     words, stop = index_words(IN_TEXT.sub(" ", text[:_WIDE])).split(), stopwords()
-    # A lone Han character is the tail of a pair: it fits too much.
+    # A lone Han character is the tail of a pair: it matches too much.
     return [w for w in words if len(w) > 1 and w not in stop]
 
 
@@ -105,10 +105,10 @@ def rank(
     kinds: Mapping[str, str] | None = None,
     prepare: Callable[[str], ComparisonText] = prepare_text,
 ) -> list[RankedMemory]:
-    """Return memories by how much they matter for a text, best first; those that do not are left out.
+    """Return memories by relevance for a text, best first; irrelevant ones are left out.
 
-    A text that is nothing but the name of a kind of work (`fix`, `test`, `refactor` …) asks for what comes from such work.
-    `files` are paths that the task touches beside those the text names; `kinds` says of a memory's id what kind of work it
+    A text that is only the name of a kind of work (`fix`, `test`, `refactor` …) asks for the results of such work.
+    `files` are paths that the task touches beside those the text names; `kinds` maps a memory's id to the kind of work it
     came from.
     """
     told = [m for m in memories if m.text.strip()]
@@ -139,7 +139,7 @@ def rank(
 
 
 def _of_kind(kind: str, memories: Sequence[Memory], kinds: Mapping[str, str]) -> list[RankedMemory]:
-    """Return memories of a kind of work for a request that names only the kind, the surest and newest first."""
+    """Return memories of a kind of work for a request that names only the kind, the most certain and newest first."""
     found = [
         RankedMemory(m, round(m.weight * m.confidence, 4), ("same kind of task",))
         for m in memories
@@ -159,13 +159,13 @@ def _rarity(texts: Sequence[frozenset[str]]) -> Callable[[str], float]:
 
 
 def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> list[float]:
-    """Return how near each memory is in meaning, by the part of it that is nearest; nothing without an encoder.
+    """Return the semantic similarity of each memory, by its most similar part; empty without an encoder.
 
-    A vector is a mean of words: of a whole text it says little about any one matter in it.
+    A vector is a mean of words: for a whole text it is imprecise about any one subject in it.
     """
     if encode is None:
         return []
-    import numpy as np  # who has no encoder does without it
+    import numpy as np  # without an encoder
 
     parts = [_pieces(m.text) for m in memories]
     rows = np.asarray(encode([query[:_WIDE], *(piece for some in parts for piece in some)]))
@@ -179,14 +179,14 @@ def _meaning(query: str, memories: Sequence[Memory], encode: Encode | None) -> l
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the sentences of a memory, and the parts that an arrow joins; the first ones of a long text."""
+    """Return the sentences of a memory, and the parts joined by an arrow; the first ones of a long text."""
     plain = IN_TEXT.sub(" ", text[:_WIDE])
     found = [piece.strip() for piece in _PARTS.split(plain)]
     return [piece for piece in found if len(piece) >= _LEAST][:_PIECES] or [plain]
 
 
 def _names(paths: Collection[str]) -> set[str]:
-    """Return files by their names: the same one is spelled with more or less of its folder."""
+    """Return files by their names: the same file is written with more or less of its folder."""
     return {p.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].casefold() for p in paths if p.strip("/\\")}
 
 
@@ -230,7 +230,7 @@ def _same(one: set[str], other: set[str]) -> bool:
     return bool(few) and len(one & other) / max(len(one), len(other)) >= 0.85
 
 
-#: In which order kinds of memories are told.
+#: The order of kinds of memories in a list.
 ORDER: Mapping[MemoryKind, int] = {
     MemoryKind.PREFERENCE: 0,
     MemoryKind.FACT: 1,

@@ -1,4 +1,4 @@
-"""Who is called by a name is counted over the whole conversation, and follows every change of it."""
+"""Names by which speakers are called: counted over the whole conversation, following every change of it."""
 
 from __future__ import annotations
 

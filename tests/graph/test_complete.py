@@ -1,4 +1,4 @@
-"""New nodes are complete: from the world, from their kind, from their type; never against what was said."""
+"""Completion of new nodes: from the world, from their kind, from their type; never against the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fit together is reported, once, and asked only where rules cannot settle it."""
+"""Conflicts between facts are reported once; a question is asked only if rules cannot settle them."""
 
 from __future__ import annotations
 

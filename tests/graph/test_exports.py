@@ -1,4 +1,4 @@
-"""The graph in other shapes: well formed whatever was said, complete, and the same every time."""
+"""Graph exports: well formed whatever the text, complete, and deterministic."""
 
 from __future__ import annotations
 

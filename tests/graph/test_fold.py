@@ -1,4 +1,4 @@
-"""The fold: latest wins, earlier values stay as history, both ends see a relation, dropping brings back."""
+"""The fold: the latest wins, earlier values become history, both ends see a relation, a drop restores."""
 
 from __future__ import annotations
 

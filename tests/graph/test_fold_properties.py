@@ -1,4 +1,4 @@
-"""The promise of the graph: however it came about, it equals one that is built from what is left."""
+"""However a graph was updated, it equals one built from its current inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names are one node: what texts state, what rules can only read in one way, what a person says."""
+"""Which names are one node: stated by texts, inferred by unambiguous rules, or set by the user."""
 
 from __future__ import annotations
 

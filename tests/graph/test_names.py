@@ -1,4 +1,4 @@
-"""Keys of names: stable, their own keys, blind to spelling, with eyes for code."""
+"""Keys of names: stable, idempotent, independent of spelling, aware of code."""
 
 from __future__ import annotations
 

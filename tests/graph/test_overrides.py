@@ -1,4 +1,4 @@
-"""What a person changes stands over whatever the text says, and can be lifted."""
+"""Overrides take precedence over the text and can be lifted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom pronouns mean."""
+"""Resolution of pronouns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node needs proof that it is a name: candidates are kept aside, turns add up, and what goes takes its proof along."""
+"""A node needs evidence that it is a name: candidates are hidden, turns add up, a drop removes evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph in words: within the room, the best first, honest about what is assumed, the same every time."""
+"""The graph as text: within the budget, the best facts first, assumptions marked, deterministic."""
 
 from __future__ import annotations
 

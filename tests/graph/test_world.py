@@ -1,4 +1,4 @@
-"""What world descriptions say, read by rules: fields, English, Chinese, kinds; and what they do not say."""
+"""World descriptions read by rules: fields, English, Chinese, kinds; and what is not stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traits that a description shows by what it says of people, in both languages, with denials and contrasts."""
+"""Traits shown by what a description says of people, in both languages, with negations and contrasts."""
 
 from __future__ import annotations
 

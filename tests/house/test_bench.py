@@ -1,4 +1,4 @@
-"""Benchmarks call what a user calls. What reads a part instead is named in a table, with the product's own figure beside it."""
+"""Benchmarks call what a user calls; those of parts are listed in a table with the product's own figure."""
 
 from __future__ import annotations
 

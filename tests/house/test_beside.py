@@ -1,4 +1,4 @@
-"""The checks of the source run beside the tests: both are heard, and the exit code is right."""
+"""The source checks run next to the tests: both are reported, and the exit code is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make test` draws the same examples at every run of the same commit: nothing in a test is decided by fresh chance."""
+"""`make test` draws the same examples in every run of a commit; no test depends on fresh randomness."""
 
 from __future__ import annotations
 

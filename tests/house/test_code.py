@@ -1,4 +1,4 @@
-"""Sizes, names and docstrings of the package; errors that are swallowed."""
+"""Sizes, names and docstrings of the package; swallowed exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every package that is asked for is pinned, and the wheel carries what the package needs."""
+"""Every dependency is pinned, and the wheel contains what the package needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old spellings work for one release, with a warning."""
+"""Old names work for one release, with a warning."""
 
 from __future__ import annotations
 

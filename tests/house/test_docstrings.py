@@ -1,4 +1,4 @@
-"""Docstrings and comments point to what exists: a module or folder that is named in one can be opened."""
+"""Modules and folders named in docstrings and comments exist."""
 
 from __future__ import annotations
 

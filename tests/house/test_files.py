@@ -1,4 +1,4 @@
-"""What may not be in any file of the repository, and what has to be."""
+"""What no file of the repository may contain, and what it must contain."""
 
 from __future__ import annotations
 

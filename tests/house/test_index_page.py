@@ -1,4 +1,4 @@
-"""The page of the package index, and the version that is written in one place."""
+"""The page on the package index, and the single place of the version."""
 
 from __future__ import annotations
 

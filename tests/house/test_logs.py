@@ -1,4 +1,4 @@
-"""Loggers: every room that touches something has one, nothing is printed by itself, and no record holds anything secret."""
+"""Loggers: every room with effects has one, nothing is printed by default, no record contains a secret."""
 
 from __future__ import annotations
 

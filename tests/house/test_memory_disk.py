@@ -1,4 +1,4 @@
-"""Tests keep their files in memory where there is a place for it, and on a disk where they ask for one."""
+"""Tests keep their files in memory if there is room, and on a disk on request."""
 
 from __future__ import annotations
 

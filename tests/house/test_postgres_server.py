@@ -1,4 +1,4 @@
-"""The server of the tests is gone after them, however they end."""
+"""The PostgreSQL server of the tests is gone after them, however they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings in tables, in TOML and YAML; what makes no sense is refused with the name of the setting and a hint."""
+"""Settings in tables, in TOML and YAML; invalid ones are refused with their name and a hint."""
 
 from __future__ import annotations
 

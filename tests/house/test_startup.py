@@ -1,4 +1,4 @@
-"""Starting is quick because nothing heavy is loaded before it is needed."""
+"""Startup is quick because nothing heavy is loaded before it is needed."""
 
 from __future__ import annotations
 

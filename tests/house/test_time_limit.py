@@ -1,4 +1,4 @@
-"""What hangs ends with the stacks of all threads: a test, a process of tests, the run; and nothing is left behind."""
+"""Hanging tests, processes and runs end with the stacks of all threads, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of somebody who changes a conversation, and changes their mind."""
+"""Journeys of a user who edits a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of somebody whose prompt was refused: what is wrong with it, and a version that is right."""
+"""Journeys of a user whose prompt was refused: the flaws, and a fixed version."""
 
 from __future__ import annotations
 

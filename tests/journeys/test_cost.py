@@ -1,4 +1,4 @@
-"""Journeys of somebody who wants to know what it costs."""
+"""Journeys of a user who looks at costs."""
 
 from __future__ import annotations
 

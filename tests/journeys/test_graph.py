@@ -1,4 +1,4 @@
-"""Journeys of somebody who looks at the graph of a conversation, corrects it, describes its world and takes it elsewhere."""
+"""Journeys of a user who views a graph, corrects it, describes its world and exports it."""
 
 from __future__ import annotations
 

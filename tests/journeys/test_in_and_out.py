@@ -1,4 +1,4 @@
-"""Journeys of conversations that come in and go out, and of files that are not what they should be."""
+"""Journeys of import and export, and of invalid files."""
 
 from __future__ import annotations
 

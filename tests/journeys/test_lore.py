@@ -1,4 +1,4 @@
-"""Journeys of somebody who comes from a role-play program: a card, a lorebook, and why something is in the prompt."""
+"""Journeys of a user of a role-play program: a card, a lorebook, and why an entry is in the prompt."""
 
 from __future__ import annotations
 

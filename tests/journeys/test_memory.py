@@ -1,4 +1,4 @@
-"""Journeys of somebody who looks at what is remembered, and puts it right."""
+"""Journeys of a user who views memories and corrects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys with models: what can be added, which services are asked, having summaries written."""
+"""Journeys with models: what can be added, which services are used, writing summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys with `permissions`: what the agent may do unasked."""
+"""Journeys with `permissions`: what the agent may do without approval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of somebody who looks at prompts and decides what they show."""
+"""Journeys of a user who views prompts and controls their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys with services: adding, trying, choosing and removing them, and keys in the system's keyring."""
+"""Journeys with providers: adding, testing, selecting and removing them, and keys in the keyring."""
 
 from __future__ import annotations
 

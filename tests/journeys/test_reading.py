@@ -1,4 +1,4 @@
-"""Journeys of somebody who reads: overview, lists, conversations, search, log, time travel."""
+"""Journeys of a reader: overview, lists, conversations, search, log, earlier versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of somebody who asks the past."""
+"""Journeys with `recall`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox from the command line: asked for by a flag, shown by `doctor`, told in what happens."""
+"""The sandbox on the command line: requested by a flag, shown by `doctor`, reported during a run."""
 
 from __future__ import annotations
 

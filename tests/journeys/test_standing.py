@@ -1,4 +1,4 @@
-"""Journeys of somebody who wants to know where a conversation stands, and what was learned on the way."""
+"""Journeys of a user who summarizes a conversation and what was learned from it."""
 
 from __future__ import annotations
 

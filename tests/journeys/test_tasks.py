@@ -1,4 +1,4 @@
-"""Journeys of somebody who works in tasks: started, attempted, sent back, completed, cancelled, put right."""
+"""Journeys with tasks: started, attempted, sent back, completed, cancelled, corrected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of somebody who asks what the tools did."""
+"""Journeys of a user who looks at tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of users on the command line: whose a new thread is, and that nobody goes on in another user's."""
+"""Users on the command line: who owns a new thread, and that no one continues another user's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys of somebody whose agent changed files: looking, blaming, going back, committing."""
+"""Journeys of a user whose agent changed files: changes, blame, rewind, commit."""
 
 from __future__ import annotations
 

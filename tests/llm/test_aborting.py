@@ -1,4 +1,4 @@
-"""Ending a call from outside: the one who waits is woken, the connection is closed, nothing is asked again."""
+"""Aborting a call from outside: the caller is woken, the connection closed, nothing retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anthropic's wire in its details: thinking with proofs, pings, usage in two halves, faults, and the SDK kept out of our keys."""
+"""Anthropic's wire: signed thinking, pings, usage in two halves, errors, and our keys kept from the SDK."""
 
 from __future__ import annotations
 

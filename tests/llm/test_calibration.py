@@ -1,4 +1,4 @@
-"""The running ratio between what we count and what a vendor reports."""
+"""The running ratio between our token counts and a vendor's."""
 
 from __future__ import annotations
 

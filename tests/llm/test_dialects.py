@@ -1,4 +1,4 @@
-"""Services that speak the wire of Chat Completions in their own way are understood all the same."""
+"""Services with their own dialect of Chat Completions are understood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables are the real ones, and cutting texts into pieces does not change what they count to."""
+"""The tables are genuine, and cutting texts into pieces does not change their token counts."""
 
 from __future__ import annotations
 

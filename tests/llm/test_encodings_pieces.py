@@ -1,4 +1,4 @@
-"""Where long texts are cut before they are encoded."""
+"""Where long texts are cut before encoding."""
 
 from __future__ import annotations
 

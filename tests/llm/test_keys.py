@@ -1,4 +1,4 @@
-"""Keys in the system's keyring: stored, found, removed, never shown, and never asked for in the background."""
+"""Keys in the system's keyring: stored, found, removed, never shown, never requested in the background."""
 
 from __future__ import annotations
 

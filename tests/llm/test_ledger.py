@@ -1,4 +1,4 @@
-"""One way of counting for every vendor's report."""
+"""Usage reports of every vendor in one form."""
 
 from __future__ import annotations
 

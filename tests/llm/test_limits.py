@@ -1,4 +1,4 @@
-"""Whether a call may be made."""
+"""Spending limits: whether a call may be made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model in this process. What needs the package xllamacpp and the files is skipped where they are not there."""
+"""A model in this process; skipped without the package xllamacpp or the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small transformer: sensible neighbours, vectors of length 1 that depend on nothing but the text."""
+"""The small transformer: sensible neighbours, vectors of length 1 that depend on the text alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are added: only the right bytes, all or nothing, from the user's own pip or a wheel at hand."""
+"""Added models: only the right bytes, all or nothing, from the user's pip or a local wheel."""
 
 from __future__ import annotations
 

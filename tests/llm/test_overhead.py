@@ -1,4 +1,4 @@
-"""What messages, tools and pictures take on each wire."""
+"""Token counts of messages, tools and pictures on each wire."""
 
 from __future__ import annotations
 

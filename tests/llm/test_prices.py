@@ -1,4 +1,4 @@
-"""Prices: listed ones, one's own, none."""
+"""Prices: listed ones, the user's own, none."""
 
 from __future__ import annotations
 

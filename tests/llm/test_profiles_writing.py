@@ -1,4 +1,4 @@
-"""Writing providers into the configuration: everything else in the file stays as it is, to the byte."""
+"""Writing providers into the configuration: everything else in the file stays byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services with models: what the settings file may say about them, which one is asked, and where keys come from."""
+"""Providers: their settings, which one is used, and where keys come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trying again: what is worth it, and how long to wait."""
+"""Retries: what is retried, and how long to wait."""
 
 from __future__ import annotations
 

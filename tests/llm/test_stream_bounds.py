@@ -1,4 +1,4 @@
-"""Services that send too much, nothing, or nonsense: bounded, told, and the answer kept."""
+"""Services that send too much, nothing, or nonsense: limited, reported, and the answer kept."""
 
 from __future__ import annotations
 

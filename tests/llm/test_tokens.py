@@ -1,4 +1,4 @@
-"""Counting and cutting, for every family."""
+"""Counting and cutting tokens, for every family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about models: spellings, families, windows."""
+"""Facts about models: name variants, families, windows."""
 
 from __future__ import annotations
 

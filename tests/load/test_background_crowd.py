@@ -1,4 +1,4 @@
-"""Several processes ask for prompts, crop, compact and derive on one store at once: nobody disturbs anybody."""
+"""Several processes build prompts, crop, compact and derive on one store at once without interference."""
 
 from __future__ import annotations
 

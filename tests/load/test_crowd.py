@@ -1,4 +1,4 @@
-"""Eight processes on one store: no error, nothing lost, everybody's order kept. BACKSCROLL_LOAD_SECONDS says for how long."""
+"""Eight processes on one store: no error, nothing lost, order kept. BACKSCROLL_LOAD_SECONDS sets the duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes analyse, correct and change the same conversations at once: marks are the reference's, nothing is lost."""
+"""Several processes analyse, correct and change the same threads at once: nothing is lost."""
 
 from __future__ import annotations
 

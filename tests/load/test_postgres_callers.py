@@ -1,4 +1,4 @@
-"""Many callers of one process on PostgreSQL: every call comes to its end, nobody starves, the server sees few connections."""
+"""Many callers of one process on PostgreSQL: every call finishes, with few connections to the server."""
 
 from __future__ import annotations
 

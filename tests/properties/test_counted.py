@@ -1,4 +1,4 @@
-"""Properties of counting: what a prompt is counted as is never less than what is sent, whatever its parts are, on every wire."""
+"""A prompt is never counted as less than what is sent, whatever its parts, on every wire."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model has not seen yet: shown whole wherever it fits, shared out where it does not."""
+"""Results that the model has not seen yet: shown whole if they fit, otherwise shared out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation that grows for hundreds of turns: every prompt fits, compactions are few, and nothing binding is lost."""
+"""A conversation of hundreds of turns: every prompt fits, compactions are few, nothing required is lost."""
 
 from __future__ import annotations
 

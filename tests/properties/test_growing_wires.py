@@ -1,4 +1,4 @@
-"""Prompts only grow: what a wire was sent stays as it was sent, whatever is said next."""
+"""Prompts only grow: what was sent on a wire stays as it was sent, whatever comes next."""
 
 from __future__ import annotations
 

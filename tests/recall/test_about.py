@@ -1,4 +1,4 @@
-"""Whether anything is about a question, who is meant, what is only a nod, and what a message asks for."""
+"""Whether anything relates to a question, who is meant, and what a message asks for."""
 
 from __future__ import annotations
 

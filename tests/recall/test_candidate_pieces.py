@@ -1,4 +1,4 @@
-"""Cutting a text into pieces reads no more of it than the pieces need, and cuts as if it had read all."""
+"""Cutting a text into pieces reads no more than they need, and cuts as if it had read all."""
 
 from __future__ import annotations
 

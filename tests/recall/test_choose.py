@@ -1,4 +1,4 @@
-"""Value per token, and what says the same."""
+"""Value per token, and near duplicates."""
 
 from __future__ import annotations
 

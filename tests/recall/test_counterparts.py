@@ -1,4 +1,4 @@
-"""The table of words in two languages, and what is found by it."""
+"""The bilingual word table, and what is found by it."""
 
 from __future__ import annotations
 

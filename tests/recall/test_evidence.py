@@ -1,4 +1,4 @@
-"""The adapter of the evidence benchmark: the product's own modules, asked by somebody else's harness."""
+"""The adapter of the evidence benchmark: the product's own modules, called by another harness."""
 
 from __future__ import annotations
 

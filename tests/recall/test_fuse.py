@@ -1,4 +1,4 @@
-"""The weighing: trees laid out by clue give what walking them one by one gives."""
+"""The weights: trees evaluated per clue give what walking them one by one gives."""
 
 from __future__ import annotations
 

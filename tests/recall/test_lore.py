@@ -1,4 +1,4 @@
-"""Which entries of lorebooks wake: keys and their logic, depth, recursion, groups, chance; patterns that cannot hang."""
+"""Which lorebook entries activate: keys and logic, depth, recursion, groups, chance; patterns that cannot hang."""
 
 from __future__ import annotations
 

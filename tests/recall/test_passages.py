@@ -1,4 +1,4 @@
-"""A question as notions, and the lines of a long result that hold them."""
+"""A question as topics, and the lines of a long result that contain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries: what is typed becomes an expression that a real FTS5 table accepts and that finds what it should."""
+"""Queries become expressions that a real FTS5 table accepts and that find the right texts."""
 
 from __future__ import annotations
 

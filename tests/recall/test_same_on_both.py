@@ -1,4 +1,4 @@
-"""Both stores answer the same: every example of the query tests, and whatever hypothesis thinks of, on real servers."""
+"""Both stores answer alike: the examples of the query tests, and random ones, on real servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snippets: the right window of the original text, marked, in the room that was given."""
+"""Snippets: the right part of the original text, marked, within the given width."""
 
 from __future__ import annotations
 

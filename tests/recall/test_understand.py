@@ -1,4 +1,4 @@
-"""What a question says about itself, and whether it needs the past."""
+"""What a question says about itself, and whether it needs recall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokeniser: what each script becomes, and what never happens."""
+"""The tokeniser: what each script becomes, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alignment of sequences: correct against a slow reference, sensible where items repeat."""
+"""Alignment of sequences: correct against a slow reference, sensible with repeated items."""
 
 from __future__ import annotations
 

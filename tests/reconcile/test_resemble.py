@@ -1,4 +1,4 @@
-"""Likeness of texts: versions of one text are found, different texts are not."""
+"""Similarity of texts: versions of one text are found, different texts are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sync with another program's chat finds: each thing people do there is seen for what it is."""
+"""Sync with another program's chat: each kind of change there is recognised."""
 
 from __future__ import annotations
 

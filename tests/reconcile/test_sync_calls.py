@@ -1,4 +1,4 @@
-"""Calls with the same words are different calls: the ids tell, where a program keeps them."""
+"""Calls with the same text are different calls: ids distinguish them, if a program keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sync against a client that does whatever people do: the promises hold for any of it."""
+"""Sync against a client that does random changes: the guarantees hold for all of them."""
 
 from __future__ import annotations
 

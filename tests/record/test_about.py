@@ -1,4 +1,4 @@
-"""What is known about a thread, folded from its log."""
+"""Thread information, folded from the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which acts are in force under undo, redo and lifting, against plain stacks of strokes."""
+"""Which acts are in effect under undo, redo and lifting, compared with plain stacks of strokes."""
 
 from __future__ import annotations
 

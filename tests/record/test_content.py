@@ -1,4 +1,4 @@
-"""The sealed shape of a content, its hash, and what can be found in it."""
+"""The sealed form of a content, its hash, and its searchable text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes between the engine and a store: bounds of a page, rows, and one set of methods."""
+"""The interface of engine and store: bounds of a page, rows, and one set of methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which crops and compactions are in force, against a plain replay of what was done and taken back."""
+"""Which crops and compactions are in effect, compared with a plain replay of steps and undos."""
 
 from __future__ import annotations
 

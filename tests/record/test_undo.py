@@ -1,4 +1,4 @@
-"""Which operation an undo or redo is about, against two plain stacks."""
+"""Which operation an undo or redo affects, compared with two plain stacks."""
 
 from __future__ import annotations
 

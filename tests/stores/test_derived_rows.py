@@ -1,4 +1,4 @@
-"""What only one store does with derived rows: which index it takes, whom it waits for, what its check finds."""
+"""Derived rows where the stores differ: indexes used, waiting for writers, findings of the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forgetting reaches what was made of the words: no table, no event and no file of either store keeps any of it."""
+"""Forgetting reaches derived data: no table, event or file of either store keeps any of the text."""
 
 from __future__ import annotations
 

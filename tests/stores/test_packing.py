@@ -1,4 +1,4 @@
-"""Long words are compressed in SQLite files, and nobody but the file notices."""
+"""Long text is compressed in SQLite files, invisibly to every reader."""
 
 from __future__ import annotations
 

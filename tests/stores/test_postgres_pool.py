@@ -1,4 +1,4 @@
-"""The pool of connections: who asked first is served first, nobody waits for themselves, nothing is left behind."""
+"""The connection pool: served in order, without deadlocks, and nothing left behind."""
 
 from __future__ import annotations
 

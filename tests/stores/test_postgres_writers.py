@@ -1,4 +1,4 @@
-"""Many writers on PostgreSQL, and connections that break: nothing is lost, nothing is done twice, the index stays right."""
+"""Many writers and broken connections on PostgreSQL: nothing lost, nothing done twice, the index right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sign bits in memory: what other threads and programs add is seen, what is gone is not, in bounded portions."""
+"""Sign bits in memory: changes of other threads and programs are seen, with bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite file: what is opened and what is refused, migrations, copies, and how writers share a transaction."""
+"""The SQLite file: what is opened and what is refused, migrations, copies, and shared transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SQLite file that somebody or something has damaged: clear errors, exact findings, no endless loops, nothing silent."""
+"""A damaged SQLite file: clear errors, exact findings, no endless loops, nothing silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a forget, no byte of the words is left in the file, its write-ahead log, or anything beside it."""
+"""After a forget, no byte of the text is left in the file, its write-ahead log, or next to it."""
 
 from __future__ import annotations
 

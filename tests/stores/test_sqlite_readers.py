@@ -1,4 +1,4 @@
-"""Reading connections: lent and kept, never used by two, and out of the way when the process forks."""
+"""Reading connections: pooled, never used by two threads, and safe when the process forks."""
 
 from __future__ import annotations
 

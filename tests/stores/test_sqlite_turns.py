@@ -1,4 +1,4 @@
-"""Processes that write to one file are served in the order in which they asked, and nobody waits for the dead."""
+"""Processes that write to one file are served in order, and killed ones are not waited for."""
 
 from __future__ import annotations
 

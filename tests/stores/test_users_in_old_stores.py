@@ -1,4 +1,4 @@
-"""Stores from before threads had users: they are migrated, lose nothing, and take users and keys from then on."""
+"""Stores from before threads had users: migrated without loss, and able to have users and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The word index of SQLite keeps no copy of the words: what goes in must come out again, whoever made the words."""
+"""The word index of SQLite keeps no copy of the text: indexed words can be removed again, whoever made them."""
 
 from __future__ import annotations
 

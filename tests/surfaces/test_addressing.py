@@ -1,4 +1,4 @@
-"""Names of threads and messages as people type them."""
+"""Names of threads and messages as typed by users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old names work for one release, and say what they are called now."""
+"""Old names work for one release, and name their replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about the command line says what the command line does."""
+"""The page about the command line agrees with the program."""
 
 from __future__ import annotations
 

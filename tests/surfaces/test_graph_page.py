@@ -1,4 +1,4 @@
-"""The graph as a page: one file, only its own script may run, words stay words, and it does what a person asks of it."""
+"""The graph as a page: one file, only its own script may run, text stays text, and it can be used."""
 
 from __future__ import annotations
 

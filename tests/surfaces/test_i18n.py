@@ -1,4 +1,4 @@
-"""Both languages say everything, and say the same things."""
+"""Both languages are complete and agree."""
 
 from __future__ import annotations
 

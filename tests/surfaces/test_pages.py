@@ -1,4 +1,4 @@
-"""The prompt as a page: whole in itself, harmless, the same story as the receipt, in both languages."""
+"""The prompt as a page: self-contained, harmless, the same facts as the receipt, in both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prompt as a picture: the bar is true, the lines fit, both languages line up."""
+"""A prompt as a picture: the bar is correct, the lines fit, both languages line up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing in a conversation can command the terminal."""
+"""No text of a conversation can control the terminal."""
 
 from __future__ import annotations
 

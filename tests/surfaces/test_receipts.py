@@ -1,4 +1,4 @@
-"""What a receipt says, in both languages."""
+"""Texts of a receipt, in both languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the wires are explained in Chinese too."""
+"""The rules of the wires have Chinese texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rooms say in English is said in Chinese to those who read Chinese."""
+"""Messages of the rooms are shown in Chinese to Chinese readers."""
 
 from __future__ import annotations
 

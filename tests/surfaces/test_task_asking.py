@@ -1,4 +1,4 @@
-"""Putting a result before somebody who sits at the terminal."""
+"""Asking for a verdict at a terminal."""
 
 from __future__ import annotations
 

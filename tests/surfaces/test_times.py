@@ -1,4 +1,4 @@
-"""Times as people type them."""
+"""Times as typed by users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Editing the words of a message keeps everything else of it."""
+"""Editing the text of a message keeps everything else in it."""
 
 from __future__ import annotations
 

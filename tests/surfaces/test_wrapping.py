@@ -1,4 +1,4 @@
-"""Two lines make an existing program remember: real SDKs against a scripted service over HTTP."""
+"""Wrapped clients: two lines give an existing program a memory; real SDKs, a scripted service over HTTP."""
 
 from __future__ import annotations
 
@@ -323,8 +323,10 @@ LOOKS: Any = {"name": "look", "input_schema": {"type": "object", "properties": {
 
 @pytest.mark.parametrize("offered", [[LOOKS], [LOOKS, OPENS]])
 def test_handles_are_sent_only_to_a_model_that_can_expand_them(thread: Thread, offered: list[Any]) -> None:
-    """A long program with tools and thinking, condensed again and again: the strict service refuses nothing, and where nobody
-    answers a call of expand, nothing in any prompt asks for one."""
+    """A long program with tools and thinking, condensed repeatedly: a strict service refuses nothing.
+
+    If the model cannot call expand, no prompt tells it to.
+    """
     asking = Line(calls=(ScriptedCall("look", {"at": "x"}),), reasoning="hm", role="user")
     with serving(asking, Line(text="done", role="tool")) as server, anthropic(server) as plain:
         claude = backscroll.wrap(plain, thread=thread, assemble=True, budget=6_000, strict=True)

@@ -1,4 +1,4 @@
-"""What closing a wrapped client closes: its own store, and the client with the last wrapper around it."""
+"""Closing a wrapped client closes its own store, and the client with its last wrapper."""
 
 from __future__ import annotations
 

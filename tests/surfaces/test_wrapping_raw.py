@@ -1,4 +1,4 @@
-"""Raw responses of wrapped clients: heard in whichever way the program reads them; what is not heard is warned of, once."""
+"""Raw responses of wrapped clients are recorded however they are read; unrecorded calls warn once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a new task or topic starts: scores, reasons and what explicit words do."""
+"""Where a new task or topic starts: scores, reasons and the effect of explicit words."""
 
 from __future__ import annotations
 

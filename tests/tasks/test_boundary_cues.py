@@ -1,4 +1,4 @@
-"""Phrases by which people say that something new begins, or that something is over."""
+"""Phrases that announce a new subject or the end of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learned weights: they fit the numbers that are measured, add up, and stay inside what was learned from."""
+"""The learned weights: they match the measured numbers, add up, and stay within the training range."""
 
 from __future__ import annotations
 

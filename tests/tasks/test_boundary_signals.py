@@ -1,4 +1,4 @@
-"""From messages to signals: who said what, which tools went well, what no person typed."""
+"""From messages to signals: roles, outcomes of tools, machine text."""
 
 from __future__ import annotations
 

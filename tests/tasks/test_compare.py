@@ -1,4 +1,4 @@
-"""Two tasks side by side."""
+"""Comparison of two tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow-up questions: what is missing, in the user's language, three at the most, never what is already answered."""
+"""Follow-up questions: what is missing, in the user's language, at most three, never what is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lifecycle of tasks: what is legal, and what the steps in force make of it."""
+"""The lifecycle of tasks: legal steps, and the state that follows from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a prompt says about the task at hand, as much as fits."""
+"""What a prompt says about the current task, as far as it fits."""
 
 from __future__ import annotations
 

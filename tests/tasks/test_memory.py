@@ -1,4 +1,4 @@
-"""What is remembered of a task: outcomes, lessons, files, a summary; each with what it rests on, and nothing of what is gone."""
+"""Memories of a task: outcomes, lessons, files, a summary; each with its sources, and nothing deleted."""
 
 from __future__ import annotations
 

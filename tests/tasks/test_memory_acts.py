@@ -1,4 +1,4 @@
-"""The person's layer: added, reworded, pinned and hidden memories; withheld where what they rest on has changed."""
+"""Memories that the user added, edited, pinned and hid; withheld if their sources changed."""
 
 from __future__ import annotations
 

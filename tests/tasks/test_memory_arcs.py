@@ -1,4 +1,4 @@
-"""Cause, fix and evidence: found where they are told, in this order, and never made of thanks."""
+"""Cause, fix and evidence: found in this order where they are stated, never made of thanks."""
 
 from __future__ import annotations
 

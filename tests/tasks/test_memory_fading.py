@@ -1,4 +1,4 @@
-"""Memories fade unless they are used, never to nothing."""
+"""Memories fade unless they are used, but never to zero."""
 
 from __future__ import annotations
 

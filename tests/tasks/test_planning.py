@@ -1,4 +1,4 @@
-"""Plans: made of the feedback, of what is open and failing, of what is preferred; every step names what it rests on."""
+"""Plans: made from feedback, open items, errors and preferences; every step names its sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users prefer: read in both languages, surer when said again, the latest wins, and used."""
+"""Preferences: read in both languages, surer when repeated, the latest wins, and applied."""
 
 from __future__ import annotations
 

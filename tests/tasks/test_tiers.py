@@ -1,4 +1,4 @@
-"""How near tasks are, and whether titles mean the same."""
+"""Tiers of tasks, and similar titles."""
 
 from __future__ import annotations
 

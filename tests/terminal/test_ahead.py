@@ -1,4 +1,4 @@
-"""Fast typing in a real terminal: what is typed too early decides nothing, what is typed in one burst loses nothing."""
+"""Fast typing in a real terminal: keys typed too early decide nothing, and bursts lose nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make run` runs: the chat with its first minute in a terminal, a demonstration in a pipe."""
+"""`make run`: the chat with its welcome in a terminal, a demonstration in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long pastes in a real terminal: a mark in the line, the whole text in the record and before the model."""
+"""Long pastes in a real terminal: a mark in the line, the whole text in the log and in the prompt."""
 
 from __future__ import annotations
 

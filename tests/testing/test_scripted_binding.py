@@ -1,4 +1,4 @@
-"""The scripted service and thinking: it is taken back only behind what it was made under."""
+"""Thinking in the scripted service: accepted only after the prompt it was created under."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What journeys need of a scripted model: order, exact moments, templates, budgets, and a log that other processes read."""
+"""The scripted model for journeys: order, exact moments, templates, budgets, and a log for other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the package go from one process to another and come out as they were."""
+"""Errors of the package survive the way from one process to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events: which message they are about, and whether their words are gone."""
+"""Events: which message they are about, and whether their text is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels between other people's files and the log."""
+"""Items between foreign files and the log."""
 
 from __future__ import annotations
 

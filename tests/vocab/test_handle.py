@@ -1,4 +1,4 @@
-"""Handles are read back as they were written."""
+"""Handles are read back as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of things in the log: taken apart, shortened, and made into the UUIDs of turns."""
+"""Ids in the log: parsed, shortened, and made into the UUIDs of turns."""
 
 from __future__ import annotations
 

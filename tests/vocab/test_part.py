@@ -1,4 +1,4 @@
-"""Parts of a message and their JSON shape."""
+"""Parts of a message and their JSON form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole files in fenced blocks, patches, and the one call that does it all."""
+"""Whole files in fenced blocks, patches, and the call that applies them all."""
 
 from __future__ import annotations
 

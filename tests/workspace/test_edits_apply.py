@@ -1,4 +1,4 @@
-"""All or nothing, undone, and put right after a crash."""
+"""Edits are applied all or none, undone, and recovered after a crash."""
 
 from __future__ import annotations
 

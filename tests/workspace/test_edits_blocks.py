@@ -1,4 +1,4 @@
-"""Search/replace blocks in what a model says."""
+"""Search/replace blocks in a model's reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unified diffs: read, found in the file by what they say, and made."""
+"""Unified diffs: read, located in the file by their content, and created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an edit belongs: exactly, loosely where that is clear, or nowhere."""
+"""Where an edit applies: exactly, loosely if unambiguous, or nowhere."""
 
 from __future__ import annotations
 

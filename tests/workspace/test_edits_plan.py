@@ -1,4 +1,4 @@
-"""Plans: every file as it would be, or every reason why not."""
+"""Plans: every file as it would be, or every reason against it."""
 
 from __future__ import annotations
 

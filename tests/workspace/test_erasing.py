@@ -1,4 +1,4 @@
-"""Erasing a file from the snapshots: nothing of it is left in any file of the keeper, and everything else comes back."""
+"""Erasing a file from the snapshots: nothing of it is left, and everything else can be restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways out of the folder, and traps on the way: none works, and each is named."""
+"""Attempts to leave the folder, and traps on the way: all are refused with a reason."""
 
 from __future__ import annotations
 

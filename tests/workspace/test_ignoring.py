@@ -1,4 +1,4 @@
-"""Ignore files mean what they mean to git."""
+"""Ignore files mean the same as in git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of two texts, matched."""
+"""Matching the lines of two texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files there are."""
+"""Lists of files."""
 
 from __future__ import annotations
 

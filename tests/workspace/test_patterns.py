@@ -1,4 +1,4 @@
-"""Ignore patterns mean what they mean to git, which is asked."""
+"""Ignore patterns mean the same as in git, which is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bringing files back to a snapshot: the plan, the deed, and being killed in the middle of it."""
+"""Restoring files to a snapshot: the plan, the restore, and being killed in the middle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every keeper of snapshots promises, shown on both: the one with git, and the one without."""
+"""Guarantees of every snapshot keeper, with git and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a text parse in its language?"""
+"""Syntax checks of files."""
 
 from __future__ import annotations
 

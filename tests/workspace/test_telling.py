@@ -1,4 +1,4 @@
-"""A change told in a line."""
+"""One-line descriptions of changes."""
 
 from __future__ import annotations
 

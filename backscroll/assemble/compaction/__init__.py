@@ -1,5 +1,5 @@
-"""Condensing the past: when it pays, what fades to which level, what is kept word for word. Pure.
+"""Condensing the past: when it pays, at which level each unit is shown, what is kept verbatim. Pure.
 
-`policy` chooses, `retention` and `trail` weigh, `marks` knows the prices, `last_resort` fits what nothing else fits. Writing a compaction down is
+`policy` chooses, `retention` and `trail` score, `marks` knows the prices, `last_resort` makes any history fit. Recording a compaction is
 the engine's work (`engine/prompts/compaction`).
 """

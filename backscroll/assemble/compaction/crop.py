@@ -1,4 +1,4 @@
-"""Cropping: which messages may leave the prompt, which amounts are possible, and what the messages have to do with the task.
+"""Cropping: which messages may leave the prompt, which amounts are possible, and how relevant the messages are to the task.
 
 Never cropped: system messages, the latest user message, pinned messages, calls without a result. A reply and the results of its
 calls go together or not at all, so only some amounts are possible; the others are refused with the nearest ones. A crop from the
@@ -21,14 +21,14 @@ from backscroll.vocab.message import Message
 
 
 class Direction(StrEnum):
-    """From which end messages go."""
+    """The end from which messages are removed."""
 
     TOP = "top"
     BOTTOM = "bottom"
 
 
 def checked_direction(value: str | Direction) -> Direction:
-    """Return the direction, or a clear error."""
+    """Return a valid direction, or raise a clear error."""
     for known in Direction:
         if value == known.value:
             return known
@@ -45,14 +45,14 @@ def checked_amount(value: Any) -> int:
 
 
 def may_go(unit: Unit, latest_user: Ref | None) -> bool:
-    """Return False for what is never cropped."""
+    """Return False for messages that are never cropped."""
     kept = unit.role == "system" or unit.pinned or bool(unit.unanswered)
     return not kept and all(m.id != latest_user for m in unit.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class CropSelection:
-    """The units that a crop takes out, in order of the history."""
+    """The units that a crop removes, in order of the history."""
 
     units: tuple[Unit, ...]
 
@@ -65,7 +65,7 @@ class CropSelection:
 def cut_amount(
     units: Iterable[Unit], direction: Direction, amount: int, latest_user: Ref | None
 ) -> CropSelection:
-    """Crop so many messages. `units` come in the order in which they are met: from the end for a crop from the bottom."""
+    """Crop so many messages. `units` are in the order of removal: from the end for a crop from the bottom."""
     taken: list[Unit] = []
     count = 0
     for unit in units:
@@ -97,7 +97,7 @@ def _between(amount: int, below: int, above: int) -> InvalidInput:
 
 
 def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | None) -> CropSelection:
-    """Crop all that may go from one message to another; both must be at the edge of a unit."""
+    """Crop everything croppable from one message to another; both must be at the edge of a unit."""
     opens = [i for i, unit in enumerate(units) if unit.id == first]
     closes = [i for i, unit in enumerate(units) if unit.last == last]
     if not opens or not closes:
@@ -120,7 +120,7 @@ def cut_range(units: Sequence[Unit], first: Ref, last: Ref, latest_user: Ref | N
 
 
 def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
-    """Return sequence numbers as runs without other messages in between; `all_seqs` are the messages around, in any order."""
+    """Return sequence numbers as runs without other messages in between; `all_seqs` are the surrounding messages, in any order."""
     wanted = set(gone)
     out: list[list[int]] = []
     for seq in sorted(all_seqs):
@@ -134,14 +134,14 @@ def runs(all_seqs: Sequence[int], gone: Iterable[int]) -> list[list[int]]:
 
 
 def within(seq: int, crop_runs: Sequence[Sequence[int]]) -> bool:
-    """Return True if a message number lies in one of the runs."""
+    """Return True if a message number is in one of the runs."""
     return any(first <= seq <= last for first, last in crop_runs)
 
 
 def relevance(task: str, texts: Sequence[str]) -> float:
-    """Return how much old messages have to do with the current task: the share of its distinctive words that they hold, 0 to 1.
+    """Return the relevance of old messages to the current task: the share of its distinctive words that they contain, 0 to 1.
 
-    Words that every sentence has count nothing, names and numbers count more. No model is asked.
+    Common words count nothing, names and numbers count more. No model is used.
     """
     common = stopwords()
     wanted = {word for word in index_words(task).split() if word not in common}

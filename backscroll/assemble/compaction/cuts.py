@@ -1,8 +1,8 @@
-"""Cuts: results shown shorter where they are, between two compactions.
+"""Cuts: results shortened in place, between two compactions.
 
-A compaction chooses for the whole past; a cut touches a step or two and leaves everything before them in the cache. Two cases: a
-newest step that does not fit, and a giant result that has been answered. Pure arithmetic over units; what is kept of a result is
-chosen by `assemble/compaction/policy`.
+A compaction covers the whole past; a cut touches a step or two and leaves everything before them in the cache. Two cases: a
+newest step that does not fit, and a giant result that has been answered. Pure arithmetic over units; which parts of a result
+stay is chosen by `assemble/compaction/policy`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.vocab.part import ToolResult
 
 
 def count_results(units: Iterable[Unit], among: Collection[Ref]) -> int:
-    """Return how many tool results some of the units hold: a message may hold several."""
+    """Return how many tool results some of the units contain: a message may contain several."""
     parts = (part for unit in units if unit.id in among for m in unit.messages for part in m.parts)
     return sum(isinstance(part, ToolResult) for part in parts)
 
@@ -37,7 +37,7 @@ def answered_giants(
     safe: Collection[Ref],
     fresh: Collection[Ref],
 ) -> list[int]:
-    """Return places of steps with more than `cap` tokens that a reply has answered, newest first, as far back as cutting them
+    """Return the indexes of answered steps with more than `cap` tokens, newest first, as far back as cutting them
     pays.
     """
     levels: Mapping[Ref, object] = {} if current is None else current.levels

@@ -1,8 +1,8 @@
-"""The last resort: blocks that fit a budget whatever happens.
+"""The last resort: fit blocks into a budget in any case.
 
-A compaction aims; this keeps the promise. What is too large is cut in the middle and says by which handle the whole is found;
-then the oldest go. What is held verbatim never goes: system messages, pins, the latest user message, waiting calls. What stands
-beside it in one unit (results of sibling calls) is only cut. Below their size the error names the smallest budget that would do.
+A compaction only aims at a budget; this guarantees it. Blocks that are too large are cut in the middle and name the handle of the
+whole; then the oldest are dropped. Held blocks stay verbatim: system messages, pins, the latest user message, waiting calls. Other blocks
+of the same unit (results of sibling calls) are only cut. If even these do not fit, the error names the smallest sufficient budget.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from backscroll.vocab.prompt import Block, Level, Section
 
 
 def minimum_of(blocks: Sequence[Block], safe: Collection[Ref], meter: Meter) -> int:
-    """Return the smallest budget that holds what may not go. `safe` names the messages that are shown verbatim."""
+    """Return the smallest budget for what must stay. `safe` names the messages that are shown verbatim."""
     groups = [group for group in _groups(blocks) if _stays(group, safe)]
     return sum(b.tokens for group in groups for b in _least(group, safe, meter))
 
 
 def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
-    """Return the blocks, cut and thinned out until they fit. Blocks that fit are returned as they are."""
+    """Return the blocks, cut and dropped until they fit. Blocks that fit are returned unchanged."""
     if sum(b.tokens for b in blocks) <= budget:
         return list(blocks)
     least = minimum_of(blocks, safe, meter)
@@ -48,7 +48,7 @@ def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collectio
     made = _drop_oldest(_cut_to(groups, last, budget, meter, safe), stay, budget, meter)
     if sum(b.tokens for b in made) <= budget:
         return made
-    # Cutting does not always reach the size that was asked for: what stands beside what is held gets as small as can be.
+    # Cutting does not always reach the requested size: other blocks of a unit with held ones are made as small as possible.
     small = [_least(group, safe, meter) for group in groups]
     if newest is not None and stay[newest]:
         others = sum(b.tokens for at, g in enumerate(small) if stay[at] and at != newest for b in g)
@@ -60,25 +60,25 @@ def fit_last(blocks: Sequence[Block], budget: int, meter: Meter, safe: Collectio
 
 
 def _newest(groups: Sequence[Sequence[Block]]) -> int | None:
-    """Return the step that the next reply answers: the newest reply with the results of its calls, where there are any."""
+    """Return the step that the next reply answers: the newest reply with the results of its calls, if any."""
     at = next((at for at in range(len(groups) - 1, -1, -1) if groups[at][0].role == "assistant"), None)
     return None if at is None or len(groups[at]) == 1 else at
 
 
 def _share_room(group: Sequence[Block], room: int, meter: Meter, safe: Collection[Ref]) -> list[Block]:
-    """Return a unit in so many tokens: what is small stays whole, what is large gets as much as any other."""
+    """Fit a unit into so many tokens: small blocks stay whole, large ones get equal shares."""
     free = room - sum(b.tokens for b in group if _is_held(b, safe))
     share = max(_level([b.tokens for b in group if not _is_held(b, safe)], free), LAST_FLOOR)
     return [b if _is_held(b, safe) else cut_block(b, share, meter) for b in group]
 
 
 def _least(group: Sequence[Block], safe: Collection[Ref], meter: Meter) -> list[Block]:
-    """Return a unit as small as it gets."""
+    """Return a unit cut as far as possible."""
     return [b if _is_held(b, safe) else cut_block(b, LAST_FLOOR, meter) for b in group]
 
 
 def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Return a reply and the results of its calls stay together."""
+    """Group blocks, each reply with the results of its calls."""
     out: list[list[Block]] = []
     for block in blocks:
         if block.role == "tool" and out and out[-1][0].role == "assistant":
@@ -99,7 +99,7 @@ def _stays(group: Sequence[Block], safe: Collection[Ref]) -> bool:
 def _cut_to(
     groups: Sequence[list[Block]], newest: int, budget: int, meter: Meter, safe: Collection[Ref]
 ) -> list[list[Block]]:
-    """Cut what is larger than a common size, as high as the budget allows; the newest step only where nothing else helps."""
+    """Cut blocks to a common size, as high as the budget allows; the newest step only if nothing else helps."""
     for share in (float("inf"), NEWEST):
         shares = [share if at == newest else 1 for at in range(len(groups))]
         fixed = sum(b.tokens for g in groups for b in g if _is_held(b, safe))
@@ -130,7 +130,7 @@ def _cut_to(
 def _drop_oldest(
     groups: Sequence[list[Block]], stay: Sequence[bool], budget: int, meter: Meter
 ) -> list[Block]:
-    """Drop the oldest groups that do not fit, and name them in a line if there is room for it."""
+    """Drop the oldest groups that do not fit, and name them in a line if it fits."""
     total = sum(b.tokens for g in groups for b in g)
     out: list[Block] = []
     gone: list[Block] = []
@@ -164,7 +164,7 @@ def _seq(ref: Ref) -> int:
 
 
 def cut_block(block: Block, tokens: int, meter: Meter) -> Block:
-    """Return the block in at most so many tokens, as far as cutting its texts and arguments can go."""
+    """Return the block in at most so many tokens, as far as its texts and arguments can be cut."""
     if block.tokens <= tokens:
         return block
     handle = "" if block.message is None else " " + handle_of(block.message)

@@ -31,7 +31,7 @@ from backscroll.config import Settings
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a token costs beside a plain token of input."""
+    """Token prices relative to a plain input token."""
 
     read: float = 0.1
     write: float = 1.25
@@ -63,11 +63,11 @@ def marks(
 def aim(
     budget: int, fixed: int, settings: Settings | None = None, *, fresh: int = 0, whole: bool = False
 ) -> int:
-    """Return what a compaction should leave, `fixed` (tokens of what is protected) and `fresh` (of what the model has not seen)
-    included.
+    """Return the target size of a compaction, including `fixed` (tokens of what is protected) and `fresh` (of what the model has
+    not seen).
 
-    With `whole` what is fresh is to stand as it is: the past makes room for it. Else the past keeps its share, and what is
-    fresh has to be cut where both together are too much.
+    With `whole` the fresh part stays whole: the past makes room for it. Otherwise the past keeps its share, and the fresh
+    part has to be cut if both together are too much.
     """
     low = settings.low if settings and settings.low else usual_low(budget)
     past = min(low, FULL) * max(budget - fixed, 0)
@@ -77,28 +77,28 @@ def aim(
 
 
 def usual_low(budget: int) -> float:
-    """Return the share of the room that a compaction leaves to the past: more where the budget is so small that little else fits."""
+    """Return the share of the room that a compaction leaves to the past: more if the budget is so small that little else fits."""
     return min(MOST_LOW, LOW * sqrt(max(1.0, SMALL_BUDGET / max(budget, 1))))
 
 
 def compute_full_budget(budget: int) -> int:
-    """Return what a prompt may take where the newest step takes all it can get; the rest is for what a wire adds to messages."""
+    """Return the maximum size of a prompt with a newest step as large as possible; the rest is for the overhead of a wire."""
     return int(FULL * budget - min(BESIDE, 0.05 * budget))
 
 
 def fits_whole(budget: int, fixed: int, fresh: int) -> bool:
-    """Return True if the newest step can be shown as it is, if the past is condensed far enough."""
+    """Return True if the newest step fits whole once the past is condensed far enough."""
     return fresh <= compute_full_budget(budget) - fixed - SQUEEZED * max(budget - fixed, 0)
 
 
 def cap(budget: int, fixed: int) -> int:
-    """Return what a step may take in the tail of a compaction, once it was seen whole."""
+    """Return the maximum size of a step in the tail of a compaction, once it was seen whole."""
     share = GIANT_STEP * (max(budget, 1) / SMALL_BUDGET) ** GIANT_GROWTH
     return int(max(share * (budget - fixed), LEAST_CAP))
 
 
 def part(budget: int, fixed: int, free: int, results: int) -> int:
-    """Return what a step of so many results gets that cannot be shown whole: what is free, but not all of it for one result."""
+    """Return the size of a step that cannot be shown whole, by its number of results: what is free, but not all of it for one result."""
     share = max(PART * max(budget - fixed, 0), cap(budget, fixed))
     return int(min(free, results * share))
 
@@ -118,7 +118,7 @@ def decide(
     """Return whether to compact before this call, and why.
 
     `kept` is what the last compaction left, or what one would leave now. `fresh` are tokens that the model has not seen yet: they
-    stand whole in this prompt, so they are not a reason to compact before it, unless it would not fit.
+    are whole in this prompt, so they are no reason to compact before it, unless it would not fit.
     """
     if tokens_now > MUST * budget:
         return "must"

@@ -1,7 +1,7 @@
-"""Notes: specific strings that are carried on when the text around them fades, and the index they are chosen from.
+"""Notes: specific strings that are carried on when the surrounding text is condensed, and the index they are chosen from.
 
-Owns the worth of a string: who used it, how often, how lately, what it looks like. A note names the revision it was read in.
-Most of what a conversation comes back to after a long time was never spoken: a path, a symbol or an amount in one tool result.
+Owns the score of a string: who used it, how often, how recently, what it looks like. A note names the revision of its source.
+Most of what a conversation returns to after a long time was never spoken: a path, a symbol or an amount in one tool result.
 So what is known of strings whose units leave the window (where they were read, who used them, how lately) is written into the
 compaction that passes over them, up to a limit.
 """
@@ -19,7 +19,7 @@ from backscroll.assemble.view.meter import rough
 
 
 def worth(use: StringUse, now: int) -> float:
-    """Return the chance that a string is used again; `now` counts units as the trail does."""
+    """Return the probability that a string is used again; `now` counts units as the trail does."""
     table = weights().string
     score = use.known
     if score is None:
@@ -49,7 +49,7 @@ class _Count:
 
 
 def index_strings(trail: Trail, gone: int, most: int = INDEXED) -> tuple[IndexedString, ...]:
-    """Return what the trail began with and the strings of its first `gone` units: those most likely to be needed per token,
+    """Return the initial strings of the trail and those of its first `gone` units: those most likely to be needed per token,
     newest last.
     """
     counts: dict[str, _Count] = {m.text: _Count(-m.age, m.words, m.arguments, m.told) for m in trail.earlier}

@@ -1,8 +1,8 @@
-"""Compacting: from units and a target to a compaction.
+"""The compaction policy: from units and a target to a compaction.
 
-Owns the order in which things fade: old tool results first, then whole steps to a line, then the oldest leave altogether (far
-summaries and notes speak for them). What an earlier compaction condensed stays as it is, byte for byte, as long as it is small
-enough, so that only the end of the prompt is written anew. Does not touch what is protected; a compaction that does not shrink
+Owns the order of condensing: old tool results first, then whole steps to a line, then the oldest are dropped (far
+summaries and notes represent them). What an earlier compaction condensed is unchanged, byte for byte, as long as it is small
+enough, so that only the end of the prompt is rewritten. Does not touch what is protected; a compaction that does not shrink
 the prompt is None.
 """
 
@@ -53,7 +53,7 @@ def compact(
     """Return a compaction that brings the view down to about `target` tokens; None if it would not shrink it.
 
     `boost` is what was learned, `dead` are revisions that are no longer live (their notes go). `trail`, `safe` and `before` save
-    looking again at what the caller knows already. Units in `fresh` stay as they are shown: the model has not seen them yet. A
+    repeated work if the caller has these already. Units in `fresh` stay as they are shown: the model has not seen them yet. A
     step among the newest that takes more than `cap` tokens is condensed first, by its results. What earlier compactions left may
     pass the target for a while, but not `limit`.
     """
@@ -102,7 +102,7 @@ def trim(
 def _cut_step(
     unit: Unit, lens: RenderContext, trail: Trail, cap: int, boost: Boost | None
 ) -> dict[Ref, tuple[Range, ...]] | None:
-    """Return what to keep of a step so that all of it takes about `cap` tokens: of its results a share each, of the rest all."""
+    """Return what to keep of a step so that it takes about `cap` tokens: of its results a share each, of the rest everything."""
     sizes = [lens.meter.message(m) for m in unit.messages]
     leaves = trail.leaves(unit)
     results = [leaf for leaf in leaves if leaf.message.role == "tool" and _is_text(leaf.message)]
@@ -132,7 +132,7 @@ def _cut_step(
 
 
 def _is_text(message: Message) -> bool:
-    """Return True if a message holds results that consist of words only: a picture that was just made is looked at whole."""
+    """Return True if a message contains only text results: a new picture is shown whole."""
     return all(
         isinstance(part, ToolResult) and all(isinstance(c, Text) for c in part.content)
         for part in message.parts
@@ -140,7 +140,7 @@ def _is_text(message: Message) -> bool:
 
 
 class _CompactionJob:
-    """One compaction being made."""
+    """The state of one compaction."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class _CompactionJob:
         )
 
     def _start(self, levels: Mapping[Ref, Level]) -> Ref | None:
-        """Return the first unit that is shown by itself, where some before it are gone."""
+        """Return the first unit shown by itself, if some before it are gone."""
         gone = False
         for unit in self.units:
             if levels.get(unit.id, Level.VERBATIM) >= Level.SUMMARY:
@@ -207,7 +207,7 @@ class _CompactionJob:
         return None
 
     def _now(self, unit: Unit) -> int:
-        """Return tokens of a unit as it is shown now: a fresh result may have been cut already."""
+        """Return tokens of a unit as it is currently shown: a fresh result may have been cut already."""
         current = self.current
         if current is None or current.levels.get(unit.id) is not Level.DIGEST:
             return self._size(unit.id)
@@ -217,7 +217,7 @@ class _CompactionJob:
     def _with_tail(
         self, front: Compaction, end: int, cuts: Mapping[Ref, Mapping[Ref, tuple[Range, ...]]]
     ) -> Compaction:
-        """Add what was cut on arrival and giants that were seen: both are cut in the tail."""
+        """Add results cut on arrival and giants that were seen: both are cut in the tail."""
         current = self.current
         if current is not None and front is not current:
             cut = [u for u in self.units[end:] if u.id in current.levels]
@@ -228,7 +228,7 @@ class _CompactionJob:
         return replace(front, levels={**front.levels, **levels}, keeps={**front.keeps, **kept})
 
     def _tail(self, room: float) -> tuple[int, int, dict[Ref, dict[Ref, tuple[Range, ...]]]]:
-        """Return the first unit that stays as it is to the end, the tokens from there on, and what stays of giants among them."""
+        """Return the first unit that is unchanged up to the end, the tokens from there on, and what remains of giants among them."""
         at, spent = len(self.units), 0
         cuts: dict[Ref, dict[Ref, tuple[Range, ...]]] = {}
         while at > 0:
@@ -245,7 +245,7 @@ class _CompactionJob:
         return at, spent, cuts
 
     def _recent(self, unit: Unit) -> tuple[int, dict[Ref, tuple[Range, ...]] | None]:
-        """Return tokens of a unit of the tail, and what stays of it where it is a giant."""
+        """Return tokens of a unit of the tail, and what remains of it if it is a giant."""
         now = self._now(unit)
         if self.cap is None or now <= self.cap or unit.role not in ("assistant", "tool"):
             return now, None
@@ -257,7 +257,7 @@ class _CompactionJob:
         return (cost, keeps) if cost < now else (now, None)
 
     def _front(self, end: int, tail: int) -> tuple[int, Compaction, int]:
-        """Return what earlier compactions left and may stay as it is: where it ends, its choices, its tokens."""
+        """Return what earlier compactions left and can stay unchanged: its end, its choices, its tokens."""
         current = self.current
         if current is not None and current.cuts:
             cut = current.cuts[-1]
@@ -271,7 +271,7 @@ class _CompactionJob:
         return 0, Compaction(), 0
 
     def _sources(self, begin: int, end: int) -> list[RetentionUnit]:
-        """Return old units and what may be kept of them: of a unit condensed before, no more than was left of it."""
+        """Return old units and what may be kept of them: of a unit condensed before, no more than remained of it."""
         was = self.current
         out: list[RetentionUnit] = []
         for unit in self.units[begin:end]:
@@ -291,7 +291,7 @@ class _CompactionJob:
     def _collect_shown(
         self, begin: int, end: int, front: Compaction, alive: Sequence[RetentionUnit]
     ) -> tuple[set[str], set[str]]:
-        """Return strings and lines that stand in the prompt anyway."""
+        """Collect strings and lines that the prompt shows anyway."""
         strings = {note.text for note in front.notes}
         lines: set[str] = set()
         for at, unit in enumerate(self.units):
@@ -317,7 +317,7 @@ class _CompactionJob:
     def _lines(
         self, sources: Sequence[RetentionUnit], room: float
     ) -> tuple[dict[Ref, Level], float, list[RetentionUnit]]:
-        """Return every old unit as a line, the newest (and what was missed before) first; what does not fit is gone."""
+        """Return every old unit as a line, the newest (and those missed before) first; what does not fit is dropped."""
         levels: dict[Ref, Level] = {}
         alive: list[RetentionUnit] = []
         spent = 0.0

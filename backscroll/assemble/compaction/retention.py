@@ -1,7 +1,7 @@
-"""Retention: which old pieces stay verbatim, which strings stay as notes.
+"""Retention: which old pieces stay verbatim, and which strings are kept as notes.
 
-Owns the choice under a budget: pieces and notes compete, the most worth per token first, and what is shown already is worth
-nothing. Pieces are kept for the lines they are, notes for the strings.
+Owns the choice within a budget: pieces and notes compete by worth per token, and what is already shown has no
+worth. Pieces are kept for their lines, notes for their strings.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class RetentionResult:
     notes: tuple[str, ...]
 
 
-#: A piece that may stay: worth per token (negative, so that the best come first), its unit, the message in it, its number
+#: A piece that may stay: worth per token (negative, so that the best come first), its unit, its message, its number
 #: there, its cost, its message.
 _Item: TypeAlias = tuple[float, int, int, int, float, TrailMessage]
 _PLACE = itemgetter(0, 1, 2, 3)
 
 
 class PieceSelector:
-    """One choice under a budget. `shown` and `lines` are strings and lines that stand in the prompt anyway."""
+    """One choice within a budget. `shown` and `lines` are strings and lines that the prompt shows anyway."""
 
     def __init__(self, trail: Trail, shown: set[str], lines: set[str], boost: Boost | None = None) -> None:
         self.trail, self.shown, self.lines, self.boost = trail, shown, lines, boost
@@ -80,7 +80,7 @@ class PieceSelector:
         told: Sequence[RetentionUnit] = (),
         carried: Sequence[str] = (),
     ) -> RetentionResult:
-        """Return pieces of `sources` and notes of what `told` holds, within `room` tokens; for notes `notes` are set aside."""
+        """Return pieces of `sources` and notes of the strings in `told`, within `room` tokens; `notes` tokens are reserved for notes."""
         keeps, spent = self._choose_ranges(sources, room - notes)
         return RetentionResult(keeps, tuple(self._choose_notes(told or sources, carried, room - spent)))
 
@@ -109,7 +109,7 @@ class PieceSelector:
         return keeps, spent
 
     def _items(self, sources: Sequence[RetentionUnit]) -> list[_Item]:
-        """Return every line of the sources that may be kept, the best chance per token to be copied first."""
+        """Return every line of the sources that may be kept, the highest probability per token of being copied first."""
         out: list[_Item] = []
         for source in sources:
             number = source.seen.number
@@ -128,7 +128,7 @@ class PieceSelector:
         return out
 
     def _chances(self, leaf: TrailMessage, age: float) -> list[tuple[int, int, float]]:
-        """Return number, length and chance of being copied for every line that is not shown already."""
+        """Return number, length and probability of being copied for every line that is not already shown."""
         table = weights().line
         shown, met = self.lines, self.trail.lines
         by_length, repeated = table["length"], table["repeated"]
@@ -149,7 +149,7 @@ class PieceSelector:
     def _choose_notes(
         self, sources: Sequence[RetentionUnit], carried: Sequence[str], room: float
     ) -> Iterator[str]:
-        """Yield strings that are not shown, the most worth per token first; none that a longer one has inside."""
+        """Yield strings that are not shown, the highest worth per token first, without substrings of longer ones."""
         uses, now = self.trail.uses, self.now
         strings = self.trail.spoken.union(*(source.seen.strings for source in sources))
         strings.update(carried)
@@ -174,9 +174,9 @@ class PieceSelector:
                 break
 
     def fresh(self, results: Sequence[TrailMessage], room: float) -> dict[Ref, tuple[Range, ...]]:
-        """Return what to keep of results that are too large, as runs: beginning, end, and what is near to what was talked about.
+        """Return what to keep of results that are too large, as runs: beginning, end, and what is close to the conversation's subject.
 
-        The room is shared out: what is small stays whole, and what is large gets as much as any other.
+        Small results stay whole, and large ones get equal shares.
         """
         portions = [(leaf, portion) for leaf in results for portion in _portions(leaf)]
         level = water_level([portion.cost for _, portion in portions], room)
@@ -193,7 +193,7 @@ class PieceSelector:
         return {revision: merge_ranges(numbers) for revision, numbers in out.items() if numbers}
 
     def _heat(self, leaf: TrailMessage) -> list[float]:
-        """Return how likely each piece of a fresh result is to be needed: its strings, and what was talked about in it."""
+        """Return how likely each piece of a fresh result is to be needed: by its strings, and by what the conversation mentioned."""
         trail, now = self.trail, self.now
         worths: dict[str, float] = {}
         out = [0.0] * len(leaf.lines)
@@ -230,7 +230,7 @@ def _portions(leaf: TrailMessage) -> Iterator[_Portion]:
 
 
 def _hottest(heat: Sequence[float], costs: Sequence[float], room: float) -> list[int]:
-    """Return numbers of the pieces of one result that are worth most, within the room, in order."""
+    """Return numbers of the most valuable pieces of one result, within the room, in order."""
     density = _smooth_worths([0.0, *accumulate(heat)], [0.0, *accumulate(costs)])
     chosen: list[int] = []
     for i in sorted(range(len(costs)), key=lambda i: (-density[i], i)):
@@ -243,7 +243,7 @@ def _hottest(heat: Sequence[float], costs: Sequence[float], room: float) -> list
 
 
 def water_level(weights: Sequence[float], room: float) -> float:
-    """Return the highest share that each may take so that all fit: what weighs less takes no more than it weighs."""
+    """Return the highest share that each may take so that all fit: smaller ones take only what they need."""
     left, many = room, len(weights)
     for weight in sorted(weights):
         if weight * many >= left:

@@ -1,6 +1,6 @@
-"""The trail of a history, unit by unit: sizes, pieces, specific strings, and who used those when.
+"""The trail of a history, unit by unit: sizes, pieces, specific strings, and their uses.
 
-Owns the counting that choosing what to keep rests on; it is done once per unit and only ever added to. Does not judge:
+Owns the statistics on which retention rests; they are computed once per unit and only ever extended. Does not judge:
 `assemble/compaction/retention` and `assemble/compaction/notes` do.
 """
 
@@ -29,26 +29,26 @@ from backscroll.vocab.values.pattern import late
 
 _LETTER = r"A-Za-z0-9_\u00c0-\u04ff./#@~:+-"
 #: Words with something in them that plain words do not have: paths, addresses, names of code, numbers. The look-ahead passes
-#: over plain words at once, which is most of any text.
+#: plain words at once, which are most of any text.
 _TOKEN = late(rf"(?<![{_LETTER}])(?![A-Za-z]?[a-z]*+[.:]?(?![{_LETTER}]))[{_LETTER}]{{4,}}+")
 _SPECIAL = late(r"[_/\d]|\w\.\w|[a-z][A-Z]")
-#: Names of people and places. A word has an end: without one a run of capitals would be gone through from each of them.
+#: Names of people and places. Words are bounded: otherwise a run of capitals would be scanned from each of them.
 _NAME = late(r"[A-Z][\w'-]{1,100}+(?: [A-Z][\w'-]{1,100}+)++")
-#: What stands in quotation marks or title marks: messages, patterns, expressions, titles.
+#: Text in quotation marks or title marks: messages, patterns, expressions, titles.
 _QUOTED = late(r"[\"`'](?<!\w.)[^\"`'\n]{4,90}+[\"`'](?!\w)")
 _CHINESE = late(r"《[^《》\n]{2,40}+》|「[^「」\n]{2,40}+」|“[^“”\n]{2,40}+”")
 _SEVERAL = late(r"\W")
-#: Between the parts of paths and dotted names.
+#: Separators in paths and dotted names.
 _SEAM = late(r"[/.:#@]+")
 _HUMP = late(r"[a-z][A-Z]")
-#: What tools put before a line of a file or a diff; the line itself is what gets copied.
+#: What tools put before a line of a file or a diff; only the line itself is copied.
 _NUMBERED = late(r"\s*(?:\d+\s*[→:|\t]|[-+>](?=\s))\s?")
 _DIGIT = late(r"\d")
 _NUMBER = late(r"[\d.,:%$€¥+-]+")
 
 
 class TrailMessage(NamedTuple):
-    """One message: its slots, its pieces as lines by their numbers, and what a character of it costs."""
+    """One message: its slots, its pieces as lines by their numbers, and its tokens per character."""
 
     message: Message
     slots: tuple[Slot, ...]
@@ -63,16 +63,16 @@ class TrailMessage(NamedTuple):
 
 @dataclass(slots=True)
 class StringUse:
-    """Where a string was met. Units are counted from the beginning of the trail."""
+    """The uses of a string. Units are counted from the beginning of the trail."""
 
-    revision: Ref  # of the last message that has it
+    revision: Ref  # of the last message that contains it
     last: int
     score: float  # the part of its score that never changes
     words: int = 0  # messages that say it in words
     arguments: int = 0  # replies that pass it to a tool
     told: int = 0  # results that have it
-    crowd: int = 0  # strings of the text with the fewest that has it
-    known: float | None = None  # its score but for its age; None: it was met since
+    crowd: int = 0  # strings of the text with the fewest that contains it
+    known: float | None = None  # its score without its age; None: it was used since
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ class TrailUnit:
 
     unit: Unit
     number: int
-    tokens: int  # verbatim
+    tokens: int  # shown verbatim
     leaves: tuple[TrailMessage, ...]
     strings: frozenset[str]
     lines: frozenset[str]
-    used: Mapping[Kind, Collection[str]]  # the same strings by where they are
+    used: Mapping[Kind, Collection[str]]  # the same strings by their positions
 
 
 def _uses() -> dict[str, StringUse]:
@@ -126,7 +126,7 @@ class Trail:
     by_id: dict[Ref, TrailUnit] = field(default_factory=_by_id)
     uses: dict[str, StringUse] = field(default_factory=_uses)
     spoken: set[str] = field(default_factory=_make_spoken)  # strings that the dialogue itself used
-    lines: dict[str, int] = field(default_factory=_lines)  # how often a line was met
+    lines: dict[str, int] = field(default_factory=_lines)  # how often a line occurred
     cut: dict[tuple[Ref, ...], tuple[TrailMessage, ...]] = field(default_factory=_cut)
     remains: dict[tuple[Ref, tuple[Range, ...]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=_remains
@@ -135,7 +135,7 @@ class Trail:
     tokens: int = 0
 
     def begin(self, indexed: Sequence[IndexedString]) -> Trail:
-        """Start with what is known of units that are not looked at any more."""
+        """Start with what is known of units that are no longer read."""
         table = weights()
         self.earlier = indexed
         for m in indexed:
@@ -146,7 +146,7 @@ class Trail:
         return self
 
     def extend(self, units: Iterable[Unit]) -> Trail:
-        """Look at more units."""
+        """Add more units."""
         table = weights()
         for unit in units:
             self._add(unit, table)
@@ -218,7 +218,7 @@ class Trail:
 
 
 def _look(string: str, table: Weights) -> float:
-    """Return what a string looks like."""
+    """Return the shape of a string."""
     score = table.string["bias"]
     if _DIGIT.search(string):
         score += table.string["digit"]
@@ -248,7 +248,7 @@ def strings_in_text(text: str) -> set[str]:
 
 
 def parts_of_strings(strings: Iterable[str]) -> set[str]:
-    """Return the parts by which compound strings are named for short: of a path its ends, of a dotted name each of its names."""
+    """Return the short forms of compound strings: of a path its ends, of a dotted name each of its parts."""
     out: set[str] = set()
     for string in strings:
         if " " in string:

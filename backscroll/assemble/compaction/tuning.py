@@ -1,4 +1,4 @@
-"""The constants of compaction, in one place, each with the bench that set it; and the fitted weights, which are data.
+"""Tuning constants of compaction, each with the bench that set it; and the fitted weights, which are data.
 
 Shares are numbers between 0 and 1; "the room" is what a budget leaves beside what is protected. "Grid" is the search of decision
 0049: about 100 points on recorded sessions (`bench/replay_policy.py`), checked with each source left out in turns.
@@ -16,14 +16,14 @@ from importlib import resources
 
 #: Share of the budget: no room for another message. Chosen by hand.
 MUST = 0.97
-#: Share of the budget, less so many tokens, that is filled when the newest step takes all it can get. Chosen by hand.
+#: Share of the budget, less so many tokens, that is filled when the newest step is as large as possible. Chosen by hand.
 FULL, BESIDE = 0.97, 120
 #: Share of the distance to the high mark that smooth growth would allow. Grid.
 EARLY = 0.65
 #: Share of the room that a compaction leaves, for a budget of SMALL_BUDGET tokens. Grid.
 LOW = 0.25
 SMALL_BUDGET = 8000
-#: The same for the smallest budgets. Chosen by hand: little else fits there.
+#: The same for the smallest budgets. Chosen by hand: little else fits then.
 MOST_LOW = 0.5
 #: Share of the room that the past keeps, however large the newest step is. Decision 0049, by hand.
 SQUEEZED = 0.1
@@ -31,15 +31,15 @@ SQUEEZED = 0.1
 GIANT_STEP = 0.135
 #: That share grows with this power of the budget. `bench/replay_policy.py` (0049).
 GIANT_GROWTH = 0.25
-#: Tokens that a step may always take. Chosen by hand.
+#: Tokens that a step is always allowed. Chosen by hand.
 LEAST_CAP = 300
 #: Share of the room, at most, for one result that cannot be shown whole. `bench replay`: more cost .02 of the full history at 8k.
 PART = 0.45
-#: A compaction that is free should still take away this share. Chosen by hand.
+#: A compaction that is free should still remove this share. Chosen by hand.
 FREE_WORTH = 0.25
-#: Never again before the prompt has grown by this share. Chosen by hand.
+#: Growth of the prompt, as a share, before another compaction. Chosen by hand.
 LEAST_GROWTH = 0.12
-#: Tokens saved for each that is written anew, from which a cut pays before the next compaction. `bench replay` (0049).
+#: Tokens saved for each rewritten one, from which a cut pays before the next compaction. `bench replay` (0049).
 CUT_WORTH = 2
 
 # -- how the room is shared out (policy) --------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class CompactionRoom:
 SPARE = 0.2
 #: Tokens of a result, however many there are. Chosen by hand.
 RESULT_FLOOR = 24
-#: A share that is filled so far is full; so often it is tried; what did not fit is tried again a little smaller. Chosen by hand.
+#: Filled to this share counts as full; number of attempts; factor for retrying what did not fit. Chosen by hand.
 NEARLY_FULL, FIT_ROUNDS, RETRY_SHARE = 0.97, 6, 0.99
 
 # -- which pieces and strings stay (retention, notes, trail) ------------------------------------------------------
@@ -68,11 +68,11 @@ NEARLY_FULL, FIT_ROUNDS, RETRY_SHARE = 0.97, 6, 0.99
 COPIED_LINE = 10.0
 #: In a fresh result: pieces to either side that share a score. `bench/replay_policy.py` (0020).
 SPREAD = 3
-#: In a fresh result: worth of its first and last pieces, and how much more what was talked about before is worth. `bench/replay_policy.py` (0020).
+#: In a fresh result: worth of its first and last pieces, and the bonus for what was mentioned before. `bench/replay_policy.py` (0020).
 EDGE, SPOKEN = 0.5, 4.0
-#: The chance of a note whose text comes before all that was looked at. Chosen by hand.
+#: Probability of a note whose source precedes everything read. Chosen by hand.
 CARRIED = 0.03
-#: Chances below this are not looked at. Chosen by hand.
+#: Lower probabilities are ignored. Chosen by hand.
 FAINT = 0.001
 #: Strings in the index of a compaction. `bench replay` and `bench/recall_questions.py` (0052).
 INDEXED = 300
@@ -84,19 +84,19 @@ SHORTEST, LONGEST = 4, 100
 COPIED_FROM = 25
 #: Tokens of a character: of what is shown in part, fewer are counted than it has. Chosen by hand.
 LEAST_RATE = 0.1
-#: Characters of a message beyond which nothing is looked for. Chosen by hand.
+#: Characters of a message that are searched. Chosen by hand.
 SCANNED = 400_000
 
 # -- what fits when nothing else does (last resort) ---------------------------------------------------------------
 
-#: Tokens: nothing is cut to less before the oldest go. Chosen by hand.
+#: Tokens: nothing is cut to less before the oldest are dropped. Chosen by hand.
 LAST_FLOOR = 48
-#: Times as large as anything else: what is left of a newest step that has to be cut. Chosen by hand.
+#: Size of a newest step that has to be cut, as a multiple of anything else. Chosen by hand.
 NEWEST = 4
 #: Share of a cut text that comes before the gap. Chosen by hand.
 HEAD = 0.6
 
-# -- how likely something is to be used again (weights) -----------------------------------------------------------
+# -- probabilities of being used again (weights) ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What a question says about itself: times, names, words in the other language, and whether anything is about it."""
+"""Reading a question: times, names, words in the other language, and whether anything was said about it."""

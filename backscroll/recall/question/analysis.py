@@ -1,6 +1,6 @@
-"""What a question says about itself, without a model: times, names, quoted words, paths, identifiers, whom it is about.
+"""Question analysis without a model: times, names, quoted words, paths, identifiers, the person it is about.
 
-Owns the reading of a message as a question to the past, and the decision whether it is one (`needs_past`). The cue phrases are
+Owns reading a message as a question about the past, and the decision whether it is one (`needs_past`). The cue phrases are
 data: `cues.toml`.
 """
 
@@ -20,7 +20,7 @@ from backscroll.recall.tuning import NEEDS_PAST
 from backscroll.vocab.values.pattern import late
 from backscroll.vocab.values.table import read_table
 
-#: More of a message says nothing new about what it asks; a pasted file is not a question.
+#: The rest of a longer message adds nothing about the question; a pasted file is not a question.
 LONGEST = 6_000
 _SENTENCE = late(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 _QUOTED = late(
@@ -61,12 +61,12 @@ def _cues() -> dict[str, re.Pattern[str]]:
 
 
 def cue(name: str, text: str) -> bool:
-    """Return True if a text shows this cue."""
+    """Return True if a text contains this cue."""
     return _cues()[name].search(text) is not None
 
 
 def cues_in(name: str, text: str, most: int = 3) -> int:
-    """Return how often a text shows a cue, counted up to `most`."""
+    """Return how often a text contains a cue, counted up to `most`."""
     count = 0
     for _ in _cues()[name].finditer(text):
         count += 1
@@ -76,18 +76,18 @@ def cues_in(name: str, text: str, most: int = 3) -> int:
 
 
 def without_cue(name: str, text: str) -> str:
-    """Return a text without the words that show a cue."""
+    """Return a text without the words of a cue."""
     return _cues()[name].sub(" ", text)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnalysis:
-    """A question, understood as far as rules go."""
+    """A parsed question."""
 
     text: str
     words: tuple[str, ...]  # terms, each once
     pairs: tuple[str, ...]
-    sentences: tuple[str, ...]  # the last one is what is asked; the others lead up to it
+    sentences: tuple[str, ...]  # the last one is the question; the others lead up to it
     times: tuple[DaySpan, ...]
     quoted: tuple[str, ...]
     paths: tuple[str, ...]
@@ -97,19 +97,19 @@ class QuestionAnalysis:
     second_person: bool
     asks_number: bool
     asks_time: bool
-    asks_past: bool  # about what was, not about what is
+    asks_past: bool  # about a past state, not the current one
     asks_list: bool  # for a list, or an order
-    requests: bool  # wants something done, now
+    requests: bool  # requests an action now
     asks: bool
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """What has to be found letter by letter."""
+        """Strings that must be found literally."""
         return (*self.quoted, *self.paths, *self.identifiers)
 
 
 def understand(text: str, now: date | None = None) -> QuestionAnalysis:
-    """Read a question."""
+    """Parse a question."""
     text = break_long_runs(text[:LONGEST])
     words, pairs = terms_of(text)
     sentences = tuple(s.strip() for s in _SENTENCE.split(text) if s and s.strip())
@@ -136,11 +136,11 @@ def understand(text: str, now: date | None = None) -> QuestionAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class RecallNeed:
-    """Whether a message needs old details, how surely (0 to 1), and the reasons."""
+    """Whether a message needs old details, the confidence (0 to 1), and the reasons."""
 
     strength: float
     reasons: tuple[str, ...]
-    sure: bool = False  # something in it points to the past by itself: it is not only a question
+    sure: bool = False  # it refers to the past explicitly, beyond being a question
 
     def __bool__(self) -> bool:
         return self.strength >= 0.5
@@ -149,7 +149,7 @@ class RecallNeed:
 def needs_past(asked: QuestionAnalysis, visible: Collection[str] = (), now: date | None = None) -> RecallNeed:
     """Decide whether a message asks for something that the prompt may not show.
 
-    `visible` are the terms of what the prompt shows anyway: a path that is there is not a reason to look further back.
+    `visible` are the terms of what the prompt shows anyway: a path among them is no reason to search the past.
     """
     reasons: list[tuple[float, str]] = []
     if cue("points_back.sure", asked.text):

@@ -1,6 +1,6 @@
 """Counterparts: words of a question in the other language, Chinese or English, by a table of everyday and technical vocabulary.
 
-A question in Chinese about a log in English shares no word with it, and vectors of words say too little about one line of a long
+A question in Chinese about a log in English shares no word with it, and word vectors are too imprecise for one line of a long
 result. Owns the table (`counterparts.toml`, written for this package) and the look-up; it is not a translation: any counterpart
 will do, and a word that the table lacks has none.
 """
@@ -16,7 +16,7 @@ from backscroll.recall.text.terms import terms_of
 from backscroll.vocab.values.pattern import late
 from backscroll.vocab.values.table import read_table
 
-#: An English word or phrase as the stems that all have to be there.
+#: An English word or phrase as stems, all of which must occur.
 Stems: TypeAlias = tuple[str, ...]
 _HAN = late("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _PHRASE = 3  # stems
@@ -24,16 +24,16 @@ _PHRASE = 3  # stems
 
 @dataclass(frozen=True, slots=True)
 class Counterparts:
-    """The table, both ways."""
+    """The table in both directions."""
 
     english: dict[str, tuple[Stems, ...]]  # Chinese word -> English
     chinese: dict[Stems, tuple[str, ...]]  # English -> Chinese words
-    longest: int  # characters of a Chinese word
+    longest: int  # maximum characters of a Chinese word
 
 
 @lru_cache(maxsize=1)
 def counterparts() -> Counterparts:
-    """Return the table, read once, when a question first needs it."""
+    """Return the table, loaded on first use."""
     english: dict[str, dict[Stems, None]] = {}
     chinese: dict[Stems, dict[str, None]] = {}
     for lines in read_table("backscroll.recall", "counterparts.toml").values():
@@ -52,7 +52,7 @@ def counterparts() -> Counterparts:
 
 
 def english_of(text: str) -> list[tuple[str, tuple[Stems, ...]]]:
-    """Return the Chinese words of a text that the table has, the longest at each place, with their English counterparts."""
+    """Return the Chinese words of a text that are in the table, the longest at each place, with their English counterparts."""
     table = counterparts()
     out: dict[str, tuple[Stems, ...]] = {}
     for run in _HAN.findall(text):
@@ -68,7 +68,7 @@ def english_of(text: str) -> list[tuple[str, tuple[Stems, ...]]]:
 
 
 def chinese_of(stems: Sequence[str]) -> list[tuple[Stems, tuple[str, ...]]]:
-    """Return the English words of a text, given as its terms in order, that the table has, with their Chinese counterparts."""
+    """Return the English words of a text, given as its terms in order, that are in the table, with their Chinese counterparts."""
     table = counterparts()
     out: dict[Stems, tuple[str, ...]] = {}
     place = 0

@@ -1,4 +1,4 @@
-"""What a person types into the search box, as an expression that both stores understand.
+"""Search box input, parsed into an expression that both stores understand.
 
     two words            both, anywhere
     "a phrase"           these words in this order; “…”, 「…」 and 『…』 do as well
@@ -6,7 +6,7 @@
     one OR other         either (also 或)
     begin*               words that begin so
 
-Owns the syntax and its translation to FTS5 and tsquery; words come from `recall/text/words`. No input makes a syntax error: what
+Owns the syntax and its translation to FTS5 and tsquery; words come from `recall/text/words`. No input is a syntax error: what
 is not an operator is a word, what has no letters is ignored. Not here: only queries that ask for nothing.
 """
 
@@ -29,9 +29,9 @@ from backscroll.recall.text.words import (
 )
 from backscroll.vocab.values.pattern import late
 
-#: More distinct terms than this make no better result, only a slower one; the rest of a pasted page is ignored.
+#: More distinct terms than this do not improve the result, only slow it down; the rest of a pasted page is ignored.
 MOST_TERMS = 200
-#: Characters of what was typed that are looked at; a quotation has at most 2,000, or a quote that is never closed would be followed
+#: Characters of the input that are read; a quotation has at most 2,000, or an unclosed quote would be followed
 #: to the end from every quote.
 LONGEST = 20_000
 
@@ -43,7 +43,7 @@ _EITHER = frozenset({"OR", "或"})
 _OPERATORS = _EITHER | {"AND"}
 _QUOTES = frozenset('"“「『')
 
-#: Endings that the stemmer removes: a prefix like `runn` must also find `running`, which the index knows as `run`.
+#: Endings that the stemmer removes: a prefix like `runn` must also find `running`, which the index stores as `run`.
 _ENDINGS = re.findall(
     r"\w+",
     "s es ed ing ings ly edly ingly ies ied er ers ment ments ness ful less able ible al ally ity ive ively ize ized "
@@ -53,7 +53,7 @@ _ENDINGS = re.findall(
 
 @dataclass(frozen=True, slots=True)
 class QueryPhrase:
-    """Index words that are next to each other; the last one may be only the beginning of a word."""
+    """Adjacent index words; the last one may be only the beginning of a word."""
 
     words: tuple[str, ...]
     prefix: bool = False
@@ -69,7 +69,7 @@ class QueryPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing that was asked for: any of its phrases will do. `pieces` is what is left of it in a relaxed search."""
+    """One search term: any of its phrases is enough. `pieces` is what remains of it in a relaxed search."""
 
     text: str
     phrases: tuple[QueryPhrase, ...]
@@ -98,7 +98,7 @@ class Query:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Everything that was asked for, without what was excluded."""
+        """All requested terms, without the excluded ones."""
         return tuple(term for group in self.groups for term in group)
 
     def to_fts5(self) -> str:
@@ -116,7 +116,7 @@ class Query:
         return " & ".join([*groups, *unwanted])
 
     def relax(self) -> Query:
-        """Return the same with any of the terms instead of all; unquoted stretches of unspaced script fall into their pairs."""
+        """Return the same query with any of the terms instead of all; unquoted stretches of unspaced script are split into their pairs."""
         pieces = dict.fromkeys(piece for term in self.terms for piece in term.pieces)
         group = tuple(Term(" ".join(piece.words), (piece,), (piece,)) for piece in pieces)
         return Query(self.text, (group[:MOST_TERMS],), self.excluded)
@@ -128,7 +128,7 @@ def _either(expressions: list[str], operator: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _inner_stems(beginning: str) -> tuple[str, ...]:
-    """Index words of words that begin so, but whose stem does not: `runn` -> `run`."""
+    """Return index words of words that begin so, but whose stem does not: `runn` -> `run`."""
     found: dict[str, None] = {stem(beginning): None}
     for ending in _ENDINGS:
         for cut in range(len(ending) + 1):
@@ -138,7 +138,7 @@ def _inner_stems(beginning: str) -> tuple[str, ...]:
 
 
 def _words_for(text: str) -> list[str]:
-    """Return the index words to look for in a row; where the text ends in unspaced script, without its last character alone: in
+    """Return the adjacent index words to find; if the text ends in unspaced script, without its last character alone: in
     the indexed text the run may go on.
     """
     words = index_words(text).split(" ")
@@ -175,7 +175,7 @@ def _phrases_of(text: str, star: bool) -> Iterable[QueryPhrase]:
 
 
 def _term_of(text: str, *, quoted: bool, star: bool) -> Term | None:
-    """Return the term, or None if the text has no letter or digit in it."""
+    """Return the term, or None if the text has no letter or digit."""
     runs = runs_of(normalize_text(text))
     if not runs:
         return None
@@ -191,7 +191,7 @@ def _term_of(text: str, *, quoted: bool, star: bool) -> Term | None:
 
 
 def parse_query(text: str) -> Query:
-    """Parse what was typed, or say what is missing."""
+    """Parse search input; raise an error that says what is missing."""
     items = [found for found in _ITEM.finditer(text[:LONGEST]) if found[0] not in _QUOTES]
     groups: list[dict[Term, None]] = []
     excluded: dict[Term, None] = {}

@@ -1,8 +1,8 @@
-"""When a question is about: dates and relative times in English and Chinese, as spans of days.
+"""Times in a question: absolute and relative dates in English and Chinese, as spans of days.
 
 Owns reading "last Friday", "two weeks ago", "in March", "上周三", "前天", "三月五号" against a given `now`; knows no clock of its own. A
 date without a year is the latest one that is not after `now`; without `now` only dates with a year are read. Refuses nothing:
-what is not a date (the 31st of June) is passed over.
+an invalid date (the 31st of June) is ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST = 4_000
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """A span of days, the last one included, and the words that say so."""
+    """A span of days, including the last one, and the words that state it."""
 
     first: date
     last: date
@@ -80,7 +80,7 @@ _H = "[0-9０-９零〇一二两三四五六七八九十几]{1,4}"
 
 
 def number_of(text: str) -> int | None:
-    """Return a small number in digits, English or Chinese; None if it is none."""
+    """Return a small number in digits, English or Chinese; None if it is not one."""
     text = text.lower()
     if text.isdecimal():
         return int(text)
@@ -123,7 +123,7 @@ def _latest(now: date | None, month: int, day: int | None) -> tuple[date, date] 
 
 
 def _ago(now: date, amount: int, unit: str) -> tuple[date, date] | None:
-    """Return the day, week, month or year that lies so many of them back."""
+    """Return the day, week, month or year so many of them ago."""
     try:
         if unit == "day":
             return now - amount * _DAY, now - amount * _DAY
@@ -152,7 +152,7 @@ def _week(now: date, back: int) -> tuple[date, date]:
 
 
 def _weekday(now: date, which: int, back: int | None) -> tuple[date, date]:
-    """Return that day of the week so many weeks back; without a week, the latest one before today."""
+    """Return that day of the week so many weeks ago; without a week, the latest one before today."""
     if back is None:
         found = now - ((now.weekday() - which - 1) % 7 + 1) * _DAY
     else:
@@ -245,7 +245,7 @@ def _on_weekday(found: re.Match[str], now: date | None) -> _Found:
     which = _WEEKDAYS[name] if name in _WEEKDAYS else "一二三四五六日天".index(name)
     which = min(which, 6)
     if word in ("last", "past", "previous"):
-        # "last Friday" on a Monday is the Friday just gone; on a Saturday people mean that too.
+        # "last Friday" on a Monday is the Friday just past; on a Saturday people mean that too.
         return _weekday(now, which, None)
     return _weekday(now, which, None if word is None else _BACK[word])
 
@@ -267,7 +267,7 @@ _Y = r"(?P<y>(?:19|20)\d\d)"
 _D = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"
 _BW = r"(?:(?P<b>last|past|previous|this|next)\s+)"
 _U = r"(?P<u>day|week|month|year)s?"
-#: In order: what is read by an earlier one is not read again.
+#: In order: text matched by an earlier one is not matched again.
 _READERS: list[tuple[re.Pattern[str], _Read]] = [
     (re.compile(pattern, re.IGNORECASE), read)
     for pattern, read in (

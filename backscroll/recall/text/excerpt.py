@@ -1,7 +1,7 @@
-"""Excerpts: the sentences of a long text that answer, in their order, within so many tokens.
+"""Excerpts: the sentences of a long text that answer a question, in order, within a token budget.
 
-Owns cutting and choosing; a text that fits is left as it is. Sentences end as each script ends them (`。` needs no white space
-after it); one that is longer than the room is cut at its clauses, else between words, else anywhere. What is left out is marked,
+Owns cutting and choosing; a text that fits is unchanged. Sentences end as each script ends them (`。` needs no white space
+after it); one that is too long is cut at its clauses, else between words, else anywhere. Omissions are marked,
 so that no reader takes an excerpt for the whole.
 """
 
@@ -15,20 +15,20 @@ from backscroll.vocab.values.pattern import late
 
 _GAP = "…"
 _LOOKED_AT = 200_000  # characters
-_LONGEST = 400  # characters of a sentence; a longer one is cut at its clauses, or hard
-_WANTED = 40  # sentences that match and are tried
-#: Where a sentence ends: a line break, a stop of a script that has no spaces, else a stop and white space.
+_LONGEST = 400  # characters of a sentence; a longer one is cut at its clauses, or anywhere
+_WANTED = 40  # matching sentences that are tried
+#: The end of a sentence: a line break, a stop of a script without spaces, else a stop and white space.
 _SENTENCE = late(r"\n+|[。！？；｡…؟۔।॥።။។]+[”’」』）】》\"')\]]*|[.!?;]+[\"'”’)\]]*(?=\s)")
 _CLAUSE = late(r"[，、：]|[,:](?=\s)|\s+[-–—]\s+")
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return a text in its sentences; put together again they are the text."""
+    """Split a text into sentences; joined together they are the text."""
     out: list[str] = []
     start = 0
     for seam in _SENTENCE.finditer(text):
         end = seam.end()
-        while end < len(text) and text[end].isspace():  # the gap belongs to what comes before it
+        while end < len(text) and text[end].isspace():  # the gap belongs to the sentence before it
             end += 1
         if end > start:
             out += _clauses(text[start:end])
@@ -39,7 +39,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def _without_bare_marks(pieces: Sequence[str]) -> list[str]:
-    """Return the same; what holds no letter (the end of an emphasis, a rule of dashes) belongs to what comes before it."""
+    """Merge pieces without letters (the end of an emphasis, a rule of dashes) into the piece before."""
     out: list[str] = []
     for piece in pieces:
         if out and not any(sign.isalnum() for sign in piece):
@@ -72,10 +72,10 @@ def excerpt(
     room: int,
     near: Callable[[Sequence[str]], Sequence[float]] | None = None,
 ) -> str:
-    """Return the best sentences of a text for these terms, each with the one before and after it as far as there is room.
+    """Return the best sentences of a text for these terms, each with its neighbours as far as there is room.
 
     `near` says how close each of some sentences is to the question in meaning (0 to 1), for those that share no word with it.
-    Where nothing matches, its beginning. Empty if not even a few words fit.
+    If nothing matches, its beginning. Empty if not even a few words fit.
     """
     if len(text) <= _LOOKED_AT and count(text) <= room:
         return text
@@ -93,7 +93,7 @@ def excerpt(
         :_WANTED
     ]
     taken = _fitting(pieces, wanted, count, room)
-    if wanted and wanted[0] not in taken:  # what answers best is cut rather than left out
+    if wanted and wanted[0] not in taken:  # the best sentence is cut rather than left out
         return _shorten_piece(pieces[wanted[0]].strip(), terms, count, room)
     return _join_pieces(pieces, taken, count, room, cut=cut)
 
@@ -101,7 +101,7 @@ def excerpt(
 def _fitting(
     pieces: Sequence[str], wanted: Sequence[int], count: Callable[[str], int], room: int
 ) -> list[int]:
-    """Return which pieces fit, what matters most first: those that match, then those beside them."""
+    """Return the pieces that fit, most important first: those that match, then their neighbours."""
     taken: dict[int, None] = {}
     costs: dict[int, int] = {}
     left = room - 2
@@ -137,7 +137,7 @@ def _shorten_piece(piece: str, terms: Collection[str], count: Callable[[str], in
 def _join_pieces(
     pieces: Sequence[str], taken: Sequence[int], count: Callable[[str], int], room: int, *, cut: bool
 ) -> str:
-    """Return the pieces in their order, with marks between; marks cost too, so what matters least may have to go again."""
+    """Join the pieces in order, with marks between; marks cost too, so the least important may have to be dropped again."""
     while taken:
         order = sorted(taken)
         out = "" if order[0] == 0 else _GAP

@@ -1,4 +1,4 @@
-"""The words of a text as recall compares them: stems of spaced scripts, dictionary words and character pairs of Chinese.
+"""Terms by which recall compares texts: stems of spaced scripts, dictionary words and character pairs of Chinese.
 
 Owns the choice of terms; the letters are prepared by `recall/text/words`, whose index words (pairs of characters for scripts
 without spaces) are one of the two kinds. The other kind are words as a dictionary cuts them (rjieba). Words that occur in every
@@ -23,7 +23,7 @@ from backscroll.recall.text.words import (
 from backscroll.vocab.values.table import read_table
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-#: No question is about more; the rest of a book adds nothing to the statistics.
+#: No question has more; the rest of a book adds nothing to the statistics.
 LONGEST = 40_000
 _CACHED = 100_000
 
@@ -44,14 +44,14 @@ def _cutter() -> _SearchCutter | None:
 
 
 def cut_words(text: str) -> list[str]:
-    """Return the words of a stretch without spaces; without a word cutter, the stretch as it is."""
+    """Return the words of a stretch without spaces; without a word segmenter, the stretch itself."""
     cutter = _cutter()
     return [text] if cutter is None else cutter.cut(text)
 
 
 def tagged_words(text: str) -> list[tuple[str, str]]:
-    """Return the words of a Chinese text with what kind of word each is (`nr` a person, `ns` a place …); none without a word
-    cutter.
+    """Return the words of a Chinese text with their tags (`nr` a person, `ns` a place …); empty without a word
+    segmenter.
     """
     cutter = _cutter()
     return [] if cutter is None else cutter.tag(text)
@@ -59,14 +59,14 @@ def tagged_words(text: str) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def stopwords() -> frozenset[str]:
-    """Return words that say nothing about what is asked; English ones as stems."""
+    """Return words that do not distinguish questions; English ones as stems."""
     data = read_table("backscroll.recall", "stopwords.toml")
     english = {stem(fold_word(word)) for word in data["english"].split()}
     return frozenset(english | set(data["chinese"].split()))
 
 
 class _Stems(dict[str, tuple[str, ...]]):
-    """Spaced word as written -> the terms it gives. Bounded by starting over."""
+    """Spaced word -> its terms. Bounded by starting over."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         parts = humps_of(word)
@@ -79,7 +79,7 @@ class _Stems(dict[str, tuple[str, ...]]):
 
 
 class _InternedWords(dict[str, str]):
-    """A word -> the same word, held once. Bounded by starting over."""
+    """A word -> the same word, stored once. Bounded by starting over."""
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _CACHED:
@@ -92,8 +92,8 @@ _stems, _once = _Stems(), _InternedWords()
 
 
 def terms_of(text: str) -> tuple[list[str], list[str]]:
-    """Return words, and stems with character pairs: the two ways in which texts are compared. They differ only where a script has
-    no spaces.
+    """Return words, and stems with character pairs: the two ways in which texts are compared. They differ only in scripts without
+    spaces.
     """
     runs = runs_of(normalize_text(text[:LONGEST]))
     words: list[str] = []
@@ -102,7 +102,7 @@ def terms_of(text: str) -> tuple[list[str], list[str]]:
     for run in runs:
         if _UNSPACED.match(run):
             spaced = False
-            # The same few thousand words occur in all texts: each is held once.
+            # The same few thousand words occur in all texts: each is stored once.
             words += map(_once.__getitem__, _dictionary_words(run))
             pairs += [_once[pair] for pair in pairs_of(run).split() if len(pair) > 1]
         else:

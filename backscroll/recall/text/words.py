@@ -1,4 +1,4 @@
-"""The one tokeniser: text in, index words out, the same for every store.
+"""The only tokeniser: text in, index words out, the same for every store.
 
 Owns the rules of what counts as a word. SQLite's FTS5 and PostgreSQL's tsvector are both fed the output, separated by
 single spaces, so both find the same things; neither may tokenise by its own rules (use `FTS5_TOKENIZER`, `tsvector_of`).
@@ -20,7 +20,7 @@ from zlib import crc32
 
 from backscroll.vocab.values.pattern import late
 
-#: The number of the rules below, and of what counts as searchable (`record/content`): raise it when a text gets other words.
+#: The version of the rules below, and of what counts as searchable (`record/content`): raise it when a text gets other words.
 RULES = 1
 
 #: The FTS5 tokenizer to declare on a table of index words: it splits at ASCII punctuation and spaces only, and so keeps
@@ -58,7 +58,7 @@ _MARKS = (
     "\u1b00-\u1b04\u1b34-\u1b44\u1b80-\u1b82\u1ba1-\u1bad\ua880-\ua881\ua8b4-\ua8c5\uabe3-\uabed"
     "\U00011000-\U00011002\U00011038-\U00011046"
 )
-#: What leaves no trace, not even a gap: NUL, surrogates, soft hyphen, joiners, direction marks, variation selectors,
+#: Characters removed without leaving a gap: NUL, surrogates, soft hyphen, joiners, direction marks, variation selectors,
 #: tatweel, and the optional vowel points of Arabic and Hebrew.
 _VANISHING = late(
     "[\x00\u00ad\u034f\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
@@ -80,7 +80,7 @@ _WIDE_PUNCTUATION = late(
 )
 _IS_UNSPACED = late(rf"[{UNSPACED}]")
 _PARTS = late(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
-_PLAIN = late(r"[A-Z]?[^A-Z]*|[A-Z0-9]+s?")  # no humps: word, Word, WORD, URLs
+_PLAIN = late(r"[A-Z]?[^A-Z]*|[A-Z0-9]+s?")  # no camel case: word, Word, WORD, URLs
 
 
 def is_unspaced(text: str) -> bool:
@@ -94,8 +94,8 @@ def has_unspaced(text: str) -> bool:
 
 
 def normalize_text(text: str) -> str:
-    """Return the text as words are looked for in it: NFKC, without what vanishes. Letters keep their case and accents;
-    punctuation may become spaces.
+    """Return the text in the form in which words are searched in it: NFKC, without removed characters. Letters keep their case and
+    accents; punctuation may become spaces.
     """
     if text.isascii():
         return text.replace("\0", "") if "\0" in text else text
@@ -121,7 +121,7 @@ def humps_of(word: str) -> list[str]:
 
 
 def fold_word(word: str) -> str:
-    """Return the word in lower case and without accents, not longer than a word of the index may be."""
+    """Return the word in lower case and without accents, cut to the maximum length of an index word."""
     word = word.casefold()
     if not word.isascii():
         word = normalize("NFC", _ACCENT.sub("", normalize("NFD", word)))
@@ -140,7 +140,7 @@ def stem(word: str) -> str:
 
 
 class _IndexWords(dict[str, str]):
-    """Spaced word as written -> its index words. Text is Zipfian: nearly every look-up hits.
+    """Spaced word -> its index words. Text is Zipfian: nearly every look-up hits.
 
     Safe to share between threads: single dict operations are atomic, and two threads that miss the same word write the
     same value. The size is bounded by starting over, which costs less than keeping count of use.
@@ -172,7 +172,7 @@ def _pairs_of_run(run: str) -> str:
 
 
 def _pairs_of_runs(runs: str) -> str:
-    """Return the same for many runs, with line feeds between them, without making an object for each pair.
+    """Return the pairs of many runs, with line feeds between them, without making an object for each pair.
 
     Cells of three characters are laid out by strided copies: `c[i] c[i+1] space`. Where a run ends, its last cell is
     the character alone; the cell that starts with the line feed is cut out again.
@@ -193,7 +193,7 @@ def pairs_of(stretch: str) -> str:
 
 
 def index_words(text: str, limit: int = 1_000_000) -> str:
-    """Return the words under which a text is found, separated by single spaces; looks at the first `limit` characters."""
+    """Return the words under which a text is indexed, separated by single spaces; reads the first `limit` characters."""
     text = normalize_text(text[:limit] if len(text) > limit else text)
     if text.isascii():
         return " ".join(map(_cache.__getitem__, _ASCII_WORD.findall(text)))
@@ -208,9 +208,9 @@ def index_words(text: str, limit: int = 1_000_000) -> str:
 
 @cache
 def recipe_number() -> int:
-    """Return a number for everything that decides which index words a text has: these rules, characters, stems. Never 0.
+    """Return a number for everything that determines the index words of a text: these rules, characters, stems. Never 0.
 
-    A store that keeps no copy of the words names by it who made them (`stores/sqlite/word_index`).
+    A store that keeps no copy of the words records with it which rules made them (`stores/sqlite/word_index`).
     """
     from Stemmer import version
 
@@ -218,7 +218,7 @@ def recipe_number() -> int:
 
 
 def tsvector_of(words: str) -> str:
-    """Index words as a PostgreSQL `tsvector` literal, positions included (cast it: `%s::tsvector`).
+    """Return index words as a PostgreSQL `tsvector` literal, positions included (cast it: `%s::tsvector`).
 
     PostgreSQL keeps positions up to 16383 and 255 of them for a word, and refuses more than a megabyte. So in a text of
     many thousand words phrases are found near its beginning only, and in one of more than about fifty thousand

@@ -1,1 +1,1 @@
-"""Where one task or topic ends and the next begins: signals, features, the learned weighing, reasons for people. Pure."""
+"""Boundaries between tasks or topics: signals, features, the learned weights, reasons for the user. Pure."""

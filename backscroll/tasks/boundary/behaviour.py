@@ -1,8 +1,8 @@
-"""Behaviour: what time, tools and files say about a boundary, added to the learned score.
+"""Behaviour: evidence for a boundary from time, tools and files, added to the learned score.
 
-Owns the state that words do not hold: when the last word was said, which files are being worked on, how the last steps went, how
-far the last boundary is. In a thread in which tools are called only the person starts a task, and more evidence is needed. The
-numbers are set by hand (`boundary_behaviour.toml`): the written dialogues that the rest is learned from have no tools and no
+Owns the state outside the text: the time of the last message, the files in use, the outcomes of the last steps, the
+distance to the last boundary. In a thread with tool calls only the user starts a task, and more evidence is required. The
+numbers are set by hand (`boundary_behaviour.toml`): the written dialogues from which the rest is learned have no tools and no
 times.
 """
 
@@ -28,13 +28,13 @@ _LIST = re.compile(r"^(?:[-*•] |\d{1,2}[.)、] ?\S|#{1,4} |\*\*|\|)", re.MULTI
 
 
 class BehaviourClues(NamedTuple):
-    """What behaviour says about one message."""
+    """The evidence from behaviour for one message."""
 
     reasons: tuple[Reason, ...]
-    never: bool  # in an agent's thread only the person starts a task
-    sure: float  # how sure explicit words make it
-    most: float = 1.0  # how sure it can be without explicit words …
-    evidence: float = -inf  # … and without so much that speaks of another subject
+    never: bool  # in an agent's thread only the user starts a task
+    sure: float  # the certainty given by explicit words
+    most: float = 1.0  # the maximum certainty without explicit words …
+    evidence: float = -inf  # … and without enough evidence of another subject
 
 
 @cache
@@ -46,21 +46,21 @@ def _numbers() -> Json:
 
 @dataclass(slots=True)
 class Behaviour:
-    """The state of one conversation that is not in its words."""
+    """The state of one conversation outside its text."""
 
     at_us: int | None = None
     calls: int = 0
     worked: bool = False
     listed: bool = False  # the other side writes lists and headings: it serves, and does not chat
-    asked: int = 0  # messages of the person
+    asked: int = 0  # messages of the user
     streak: int = 0  # successes since the last failure
     last_failed: bool = False
-    done: bool = False  # the person's last words were that it is done
+    done: bool = False  # the user's last words were that it is done
     since: int = 99  # messages since the last boundary
     touched: deque[str] = field(default_factory=lambda: deque(maxlen=FILES_KEPT))
 
     def weigh(self, signal: Signal, said: MessageFeatures) -> BehaviourClues:
-        """Return what speaks for and against, before the message belongs to the past."""
+        """Return the evidence for and against a boundary, before the message is learned."""
         numbers = _numbers()
         agent = self.worked or self._works(signal)
         if signal.role != "user" and (agent or self.listed or _LIST.search(signal.text)):
@@ -91,7 +91,7 @@ class Behaviour:
         return BehaviourClues(tuple(reasons), False, numbers["explicit"]["start"], most, needs)
 
     def _works(self, signal: Signal) -> bool:
-        """Return True if this is work, not talk: tools are called, or the other side writes code."""
+        """Return True if this is work, not chat: tools are called, or the other side writes code."""
         return bool(signal.tools) or (signal.role == "assistant" and "```" in signal.text)
 
     def _of_agent(self, signal: Signal, said: MessageFeatures, pause: float, numbers: Json) -> list[Reason]:
@@ -115,11 +115,11 @@ class Behaviour:
         return out
 
     def pass_by(self, signal: Signal) -> None:
-        """Pass over the text of a program: only time goes on."""
+        """Skip a text inserted by a program: only time advances."""
         self.at_us = signal.at_us if signal.at_us is not None else self.at_us
 
     def learn(self, signal: Signal, *, boundary: bool, done: bool = False) -> None:
-        """Learn from a message that now belongs to the past."""
+        """Add a message to the state."""
         self.pass_by(signal)
         if signal.role == "user":
             self.done = done
@@ -128,7 +128,7 @@ class Behaviour:
         self.listed = self.listed or (signal.role != "user" and _LIST.search(signal.text) is not None)
         self.asked += signal.role == "user"
         if signal.failed:
-            # Which of several calls came last is not known: a step with a failure counts as failed unless most of it went well.
+            # The last of several calls is unknown: a step with a failure counts as failed unless most of it succeeded.
             self.last_failed = signal.failed >= signal.succeeded
             self.streak = 0
         elif signal.succeeded:

@@ -1,7 +1,7 @@
-"""Cues: how a message opens, closes or goes on with a subject, told by everyday phrases in English and Chinese.
+"""Cues: phrases by which a message opens, closes or continues a subject, in English and Chinese.
 
 Owns the reading of `boundary_cues_en.toml` and `boundary_cues_zh.toml`. Phrases that open a message also count behind a greeting
-or an "ok". Long messages are read at both ends: what stands in the middle of a pasted page is not how people open a subject. Not
+or an "ok". Long messages are read at both ends: people do not open a subject in the middle of a pasted page. Not
 here: weights.
 """
 
@@ -27,7 +27,7 @@ _CLAUSE = re.compile(r"[,.;:!?，。；：！？、\n(（]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|(?m:^>.*$)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.!?。！？；\n])\s*")
-#: Behind the words that something is done: a request, not a remark about it.
+#: What follows a word for done and makes it a request, not a remark about completion.
 _AFTER_END = re.compile(
     r"\s*[,.;:!，。；：！~～、)）\n][\s,.;:!，。；：！~～、)）]*(?:(?:thanks|thank you|great|perfect|good|nice|提交吧?|谢谢|辛苦了?|好的?|了)[\s,.;:!，。；：！~～]*)*"
     r"(?P<next>(?:(?:ok(?:ay)?|so|and|then|now|next)[,:]? )*(?:let's|let us|next|now (?:let|we|i|the|for|on|add|fix|write|make|build|do|start|can|could)|"
@@ -49,7 +49,7 @@ _LEAD = re.compile(
 
 
 class CueReading(NamedTuple):
-    """What the phrases of one message say."""
+    """The cues of one message."""
 
     cues: frozenset[str]
     last: frozenset[str]  # of its last sentence, where it has several
@@ -57,10 +57,10 @@ class CueReading(NamedTuple):
     asks_last: bool  # the last sentence is a question
     sentences: int
     pronouns: int
-    starts: str  # the phrase that says that something new begins
+    starts: str  # the phrase that announces something new
     ends: str
     revises: str = (
-        ""  # the phrase that takes up the last answer: another form of it, a doubt, a question about it
+        ""  # the phrase that returns to the last answer: asks for another form, doubts it, asks about it
     )
 
 
@@ -86,7 +86,7 @@ def _table(name: str, *, spaced: bool) -> dict[str, _BoundaryPhrases]:
 
 
 def ends_of(text: str) -> str:
-    """Return the part of a message in which people say what they want: both ends of a long one, without code and quotations."""
+    """Return the part of a message in which people state what they want: both ends of a long one, without code and quotations."""
     if "```" in text or "\n>" in text or text.startswith(">"):
         text = _QUOTED.sub("\n", text[:20_000])
     text = text.strip()
@@ -94,7 +94,7 @@ def ends_of(text: str) -> str:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the sentences of a short text."""
+    """Split a short text into sentences."""
     return [piece for piece in _BREAK.split(text) if piece.strip()]
 
 
@@ -119,7 +119,7 @@ def _find_cues(low: str, *, chinese: bool) -> dict[str, str]:
 
 
 def _said_plainly(low: str, kind: str, *, chinese: bool) -> str:
-    """Return the first phrase of a kind that its clause does not take back ("once this task is done"); an end is not a question
+    """Return the first phrase of a kind that its clause does not cancel ("once this task is done"); an end is not a question
     either.
     """
     hit = _plain_hit(low, kind, chinese=chinese)
@@ -142,7 +142,7 @@ def _plain_hit(low: str, kind: str, *, chinese: bool) -> re.Match[str] | None:
 
 
 def _beginnings(low: str) -> list[int]:
-    """Return where sentences begin, and where they begin behind a greeting or an "ok"."""
+    """Return where sentences begin, and where they begin after a greeting or an "ok"."""
     out: dict[int, None] = {}
     for at in [0, *(m.end() for m in _BREAK.finditer(low))]:
         out[at] = None
@@ -153,7 +153,7 @@ def _beginnings(low: str) -> list[int]:
 
 
 def _find_start(low: str, *, chinese: bool) -> str:
-    """Return the phrase that says that something new begins; what is asked for right after an end is such a phrase too."""
+    """Return the phrase that announces something new; a request right after an end is such a phrase too."""
     said = _said_plainly(low, "start", chinese=chinese)
     if said:
         return said
@@ -192,7 +192,7 @@ def read_cues(text: str) -> CueReading:
 
 
 def _revising(low: str, *, chinese: bool) -> str:
-    """Return the phrase by which a message takes up the last answer."""
+    """Return the phrase by which a message revises the last answer."""
     lead = _LEAD.match(low)
     for table in _tables(chinese=chinese):
         phrases = table[_REVISE]

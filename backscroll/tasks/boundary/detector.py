@@ -1,8 +1,8 @@
-"""Where one task or topic ends and the next begins, told while messages arrive, with reasons.
+"""Boundary detection: where one task or topic ends and the next begins, as messages arrive, with reasons.
 
-Owns the score of each message: a learned weighing of how it is said and what it is about (`tasks/boundary/features`,
-`tasks/boundary/model`), time, tools and files on top (`tasks/boundary/behaviour`), and explicit words ("next task", "换个话题") above
-both. Suggests, never acts: a wrong guess costs nothing.
+Owns the score of each message: learned weights of its style and subject (`tasks/boundary/features`,
+`tasks/boundary/model`), adjusted by time, tools and files (`tasks/boundary/behaviour`), and explicit words ("next task", "换个话题"),
+which override both. Suggests, never acts: a wrong guess costs nothing.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class BoundaryScore:
     """How likely it is that a new task or topic starts at a message."""
 
     value: float  # 0 to 1
-    reasons: tuple[Reason, ...] = ()  # the weightiest first
-    explicit: str = ""  # "start" or "end" where the message says so in words
-    ended: bool = False  # it also says that what came before is done
+    reasons: tuple[Reason, ...] = ()  # the heaviest first
+    explicit: str = ""  # "start" or "end" if the message states it
+    ended: bool = False  # it also says that the previous task is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +42,23 @@ class Boundary:
     score: float
     reasons: tuple[Reason, ...]
     explicit: str = ""
-    ended: bool = False  # the message also says that what came before is done
+    ended: bool = False  # the message also says that the previous task is done
 
 
 class Detector:
-    """One conversation, message by message. The same messages give the same scores."""
+    """The state of one conversation, fed message by message. The same messages give the same scores."""
 
     def __init__(self, language: str = "", model: BoundaryModel | None = None) -> None:
-        self.language = language  # both languages are read in every message; kept for callers
+        self.language = language  # unused, because both languages are read in every message; kept for callers
         self._course = ConversationState()
         self._behaviour = Behaviour()
         self._model = model or load_model()
 
     def step(self, signal: Signal) -> BoundaryScore:
-        """Return the score of the next message. What no person or model said (system, tools) is never a boundary."""
+        """Return the score of the next message. Messages not by a person or model (system, tools) are never a boundary."""
         if signal.role not in ("user", "assistant"):
             return BoundaryScore(0.0)
-        # What the other side says before the person's first word is a greeting; the first word starts the thread, not a new task.
+        # Messages before the user's first one are a greeting; that first one starts the thread, not a new task.
         first = not self._behaviour.asked
         if signal.machine:
             self._behaviour.pass_by(signal)
@@ -74,7 +74,7 @@ class Detector:
         total = max(-SURE, min(SURE, learned + sum(r.weight for r in behaved.reasons)))
         value = min(behaved.most, 1 / (1 + exp(-total)))
         if value > THRESHOLD and evidence_of(self._model.names, parts) < behaved.evidence:
-            value = UNSURE  # how something is said never decides alone
+            value = UNSURE  # style alone never decides
         reasons = reasons_of(self._model.names, parts, said, behaved.reasons)
         if explicit == "start" and value < behaved.sure:
             lift = log(behaved.sure / (1 - behaved.sure)) - total

@@ -1,7 +1,7 @@
-"""What speaks for and against a new subject at a message, as numbers.
+"""Numeric features for and against a new subject at a message.
 
-Owns the online state of one conversation (what was talked about, how people talk here) and the measuring of each message against
-it. Nothing looks ahead. Numbers are relative where they can be, because a chat of one-liners and a support desk differ in
+Owns the running state of one conversation (its subjects and its style) and the measuring of each message against
+it. Nothing looks ahead. Numbers are relative if possible, because a chat of one-liners and a support desk differ in
 everything but the drop at a boundary. Not here: weights.
 """
 
@@ -23,11 +23,11 @@ _WORD = re.compile("[a-z0-9']+|[\u3400-\u9fff\uf900-\ufaff]", re.IGNORECASE)
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 _TYPES = ("fix", "build", "find", "explain")
-#: Cues that open a subject whatever the rest says, and those that do together with something new.
+#: Cues that open a subject in any case, and those that do together with something new.
 _OPENING = frozenset({"shift", "start"})
 _OPENING_TOO = frozenset({"more", "want", "greeting", "end", "thanks"})
 
-#: Which cues of the previous message, and of the speaker's own last message, are looked at.
+#: Cues of the previous message, and of the speaker's own last message, that are considered.
 _PREV = (
     "shift",
     "want",
@@ -71,7 +71,7 @@ _LAST = tuple(name[5:] for name in NAMES if name.startswith("last_") and name !=
 
 @dataclass(slots=True)
 class _RunningMean:
-    """A mean that begins with a guess and learns slowly."""
+    """A mean that starts from a guess and adapts slowly."""
 
     mean: float
     weight: float = 2.0
@@ -83,21 +83,21 @@ class _RunningMean:
 
 @dataclass(frozen=True, slots=True)
 class MessageFeatures:
-    """One message, measured by itself."""
+    """The features of one message by itself."""
 
     user: bool
     read: CueReading
     terms: frozenset[str]
     last_terms: frozenset[str]
     names: frozenset[str]
-    fresh: frozenset[str]  # terms that were never said before
+    fresh: frozenset[str]  # terms that are new to the conversation
     fresh_names: int
     words: int
     digits: bool
     in_window: float
-    bare: bool  # it holds too little that is new to open a subject, and no words that open one
-    replies: float  # words of what the other side usually says
-    peers: bool  # both sides talk about themselves: people who chat, rather than a person who is served
+    bare: bool  # it contains too little new to open a subject, and no words that open one
+    replies: float  # words that the other side usually writes
+    peers: bool  # both sides talk about themselves: two people chatting, not a person being served
 
 
 def _manners() -> dict[str, _RunningMean]:
@@ -107,7 +107,7 @@ def _manners() -> dict[str, _RunningMean]:
 
 @dataclass(slots=True)
 class ConversationState:
-    """The conversation so far."""
+    """The state of the conversation so far."""
 
     count: int = 0
     said: deque[MessageFeatures] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -128,10 +128,10 @@ class ConversationState:
     last_type: str = ""
     since_want: int = 0
     since_shift: int = 0
-    since_name: int = 0  # messages since a name was said for the first time
+    since_name: int = 0  # messages since a name first appeared
 
     def measure(self, role: str, text: str) -> tuple[list[float], MessageFeatures]:
-        """Return the numbers of the next message, which then belongs to the past."""
+        """Return the features of the next message, then add it to the state."""
         said = self._read(role == "user", text)
         row = self._basic(said) + self._cues(said) + self._lexical(said) + self._profile(said)
         self._learn(said)
@@ -160,7 +160,7 @@ class ConversationState:
         if read.cues & _OPENING:
             return False
         if terms and not fresh:
-            return True  # nothing in it is new: the same question again, or what was said already
+            return True  # nothing in it is new: the same question again, or a repetition
         if not user or read.cues & _OPENING_TOO:
             return False
         prev = self.said[-1].read.cues if self.said else frozenset[str]()
@@ -292,8 +292,8 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Return names and titles: capitals inside a sentence, what stands in quotation marks, Chinese names as the word cutter tags
-    them.
+    """Return names and titles: capitals inside a sentence, text in quotation marks, Chinese names as tagged by the word
+    segmenter.
     """
     text = text[:NAMES_READ]
     quoted = [group for found in _TITLE.finditer(text) for group in found.groups() if group]
@@ -307,7 +307,7 @@ def _names(text: str) -> list[str]:
 
 
 def _type(read: CueReading) -> str:
-    """Return what kind of work a message asks for; empty if it asks for none."""
+    """Return the kind of work a message requests; empty if none."""
     return next((kind for kind in _TYPES if kind in read.last), "") or next(
         (kind for kind in _TYPES if kind in read.cues), ""
     )
@@ -318,7 +318,7 @@ def _union(many: Sequence[MessageFeatures] | deque[MessageFeatures]) -> frozense
 
 
 def _share(terms: frozenset[str], among: frozenset[str] | set[str]) -> float:
-    """Return the share of terms that are among others; the middle where there are none."""
+    """Return the share of terms that are among others; the middle if there are none."""
     return len(terms & among) / len(terms) if terms else 0.3
 
 

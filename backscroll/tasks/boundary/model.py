@@ -1,7 +1,7 @@
-"""The learned weighing: numbers of a message in, the logarithm of the odds out, with what each number added.
+"""The learned model: features of a message in, log odds out, with the contribution of each feature.
 
-A linear part and small decision trees on top of it, written down as numbers in `boundary_weights.json`. Nothing is learned while
-it runs. What a tree adds is laid to the account of the numbers that it asked on the way.
+A linear part and small decision trees on top of it, stored as numbers in `boundary_weights.json`. Nothing is learned at
+run time. The contribution of a tree is attributed to the features that it tested on the way.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from backscroll.vocab.part import Json
 
 @dataclass(frozen=True, slots=True)
 class DecisionTree:
-    """A complete binary tree in the order of a heap; a node whose number is below 0 asks nothing and is a leaf."""
+    """A complete binary tree in heap order; a node whose feature is below 0 is a leaf."""
 
-    asks: tuple[int, ...]  # which number; -1: a leaf
-    limits: tuple[float, ...]  # up to here: left
-    values: tuple[float, ...]  # what is expected at the node
+    asks: tuple[int, ...]  # index of the feature; -1: a leaf
+    limits: tuple[float, ...]  # threshold: up to here, go left
+    values: tuple[float, ...]  # the expected value at the node
 
 
 @dataclass(frozen=True, slots=True)
 class BoundaryModel:
-    """All weights for one list of numbers."""
+    """All weights for one list of features."""
 
     names: tuple[str, ...]
     base: float
@@ -37,9 +37,9 @@ class BoundaryModel:
     trees: tuple[DecisionTree, ...]
 
     def weigh(self, row: Sequence[float]) -> tuple[float, list[float]]:
-        """Return the logarithm of the odds, and what each number added to it.
+        """Return the log odds, and the contribution of each feature.
 
-        A number outside the range that was learned from counts as the end of the range: a pasted page is no longer than a long message.
+        A value outside the range in training counts as the end of the range: a pasted page is no longer than a long message.
         """
         row = [min(max(x, low), high) for x, low, high in zip(row, self.least, self.most, strict=True)]
         parts = [w * (x - m) if w else 0.0 for x, m, w in zip(row, self.means, self.weights, strict=True)]
@@ -58,7 +58,7 @@ class BoundaryModel:
 
 
 def model_of(data: Json) -> BoundaryModel:
-    """Return the weights as they are written down."""
+    """Parse stored weights."""
     trees = tuple(
         DecisionTree(tuple(t["asks"]), tuple(t["limits"]), tuple(t["values"])) for t in data["trees"]
     )
@@ -68,6 +68,6 @@ def model_of(data: Json) -> BoundaryModel:
 
 @cache
 def load_model() -> BoundaryModel:
-    """Return the weights that come with the package."""
+    """Return the weights shipped with the package."""
     raw = files("backscroll.tasks").joinpath("boundary_weights.json").read_text(encoding="utf-8")
     return model_of(json.loads(raw)["words"])

@@ -1,7 +1,7 @@
-"""Reasons: why a message looks like a boundary, for people.
+"""Reasons: why a message looks like a boundary, for the user.
 
-Owns the names under which many small numbers are told as a few reasons, each with what it added to the logarithm of the odds and
-a detail (the phrase, the new word). Texts for people are the surfaces' business: a reason has a name, not a sentence.
+Owns the names under which many small features are summarised as a few reasons, each with its contribution to the log odds and
+a detail (the phrase, the new word). Texts for the user belong to the surfaces: a reason has a name, not a sentence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from backscroll.tasks.boundary.features import MessageFeatures
 from backscroll.tasks.boundary.tuning import LEAST_REASON, REASONS
 
-#: Beginnings of the names of numbers -> the reason they belong to; the first that fits.
+#: Prefixes of feature names -> the reason they belong to; the first match counts.
 _GROUPS: tuple[tuple[str, str], ...] = (
     ("cue_start", "says_start"), ("cue_end", "says_end"), ("prev_end", "said_done"), ("own_end", "said_done"),
     ("cue_shift", "opens_subject"), ("last_shift", "opens_subject"), ("cue_more", "asks_more"), ("last_more", "asks_more"),
@@ -35,10 +35,10 @@ _GROUPS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Something that speaks for (above 0) or against a boundary."""
+    """A reason for (above 0) or against a boundary."""
 
     name: str
-    weight: float  # logarithm of the odds
+    weight: float  # log odds
     detail: str = ""
 
 
@@ -53,7 +53,7 @@ def reasons_of(
     said: MessageFeatures,
     behaved: Sequence[Reason],
 ) -> tuple[Reason, ...]:
-    """Return the weightiest reasons first."""
+    """Return the heaviest reasons first."""
     sums: dict[str, float] = {}
     for name, part in zip(names, parts, strict=True):
         if part:
@@ -68,7 +68,7 @@ def reasons_of(
     return tuple(sorted(found, key=lambda r: (-abs(r.weight), r.name))[:REASONS])
 
 
-#: What a subject is told by; and phrases that open or close one, which count where they speak for a beginning.
+#: Reasons that show another subject; and phrases that open or close one, which count if they indicate a beginning.
 _SUBJECT = frozenset({"shared_words", "new_words", "new_names", "known_names"})
 _PHRASES = frozenset(
     {
@@ -79,7 +79,7 @@ _PHRASES = frozenset(
 
 
 def evidence_of(names: Sequence[str], parts: Sequence[float]) -> float:
-    """Return how much of a score speaks of another subject: the rest is how something is said, and who says it."""
+    """Return the part of a score that shows another subject: the rest is style and speaker."""
     out = 0.0
     for name, part in zip(names, parts, strict=True):
         group = _group(name)

@@ -1,7 +1,7 @@
-"""Signals: what of a thread the detector of boundaries looks at, one for each message of a person or model.
+"""Signals: the input of the boundary detector, one for each message of a person or model.
 
-Owns the way from messages to signals: outcomes and files of tool calls go to the assistant message that asked; system and tool
-messages, and texts that a program put in the person's place (reminders, summaries of compactions), are distinguished. Not here:
+Owns the conversion of messages to signals: outcomes and files of tool calls go to the assistant message with the calls; system and
+tool messages, and texts that a program inserted in the user's name (reminders, summaries of compactions), are distinguished. Not here:
 scores.
 """
 
@@ -36,16 +36,16 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One message, as far as boundaries are concerned."""
+    """One message, as the detector sees it."""
 
     role: str
     text: str
     at_us: int | None = None  # microseconds since 1970; None: unknown
-    files: tuple[str, ...] = ()  # that the message names or its tool calls touch
+    files: tuple[str, ...] = ()  # files that the message names or its tool calls touch
     succeeded: int = 0  # tool calls
     failed: int = 0
     tools: tuple[str, ...] = ()
-    machine: bool = False  # no person typed it
+    machine: bool = False  # typed by a program
 
 
 @cache
@@ -55,7 +55,7 @@ def _machine() -> tuple[str, ...]:
 
 
 def typed_by_machine(text: str) -> bool:
-    """Return True for what programs put in the person's place."""
+    """Return True for text that programs insert in the user's name."""
     return text.lstrip()[:80].lower().startswith(_machine())
 
 
@@ -65,8 +65,8 @@ def signals_of(messages: Sequence[Message]) -> list[Signal]:
 
 
 def placed_signals(messages: Iterable[Message]) -> list[tuple[Ref, Signal]]:
-    """Return the same, each with the message it stands for. Hidden and deleted messages, and those without a word, give none by
-    themselves.
+    """Return the signals, each with its message. Hidden, deleted and empty messages have none of their
+    own.
     """
     out: list[tuple[Ref, Signal]] = []
     for message in messages:

@@ -1,1 +1,1 @@
-"""The steps of a task, legal and folded; plans, follow-up questions, comparisons. Pure."""
+"""The lifecycle of a task: legal steps and their fold, plans, follow-up questions, comparisons. Pure."""

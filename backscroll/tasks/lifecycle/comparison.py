@@ -1,7 +1,7 @@
-"""Comparing two tasks: what they have in common, and where they differ.
+"""Comparison of two tasks: what they have in common, and where they differ.
 
-Looks at files, tools, commands, what was decided, what went wrong, and the words that say what it was about. Pure: messages come
-in, nothing is read.
+Compares files, tools, commands, decisions, errors, and distinctive words. Pure: messages are passed in,
+nothing is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ComparisonSide:
     tools: tuple[str, ...]
     topics: tuple[str, ...]
     decisions: tuple[str, ...]
-    errors: tuple[str, ...]  # that are still open at its end
+    errors: tuple[str, ...]  # still open at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Comparison:
     same_topics: tuple[str, ...]
     same_errors: tuple[str, ...]
     likeness: float  # 0 … 1
-    linked: str  # how they are linked; empty: they are not
+    linked: str  # their link; empty: none
 
 
 def side_of(task: Task, messages: Sequence[Message]) -> ComparisonSide:
-    """Return what is to be said of one task."""
+    """Return the comparable properties of one task."""
     digests = digests_of(messages)
     found = essentials(messages)
     changed = [d.target for d in digests if d.kind in ("edit", "write") and d.target.strip()]
@@ -90,7 +90,7 @@ def compare(first: ComparisonSide, second: ComparisonSide) -> Comparison:
 
 
 def only(side: Sequence[str], common: Sequence[str], most: int = LISTED) -> tuple[str, ...]:
-    """Return what one side has alone."""
+    """Return what only one side has."""
     shared = set(common)
     return tuple(item for item in side if item not in shared)[:most]
 
@@ -110,7 +110,7 @@ def _iterate_texts(messages: Iterable[Message]) -> Iterable[str]:
 
 
 def topics_of(texts: Iterable[str]) -> list[str]:
-    """Return the words that say what texts are about, most frequent first, spelled as they mostly were."""
+    """Return the distinctive words of texts, most frequent first, in their most frequent spelling."""
     common = stopwords()
     counts: Counter[str] = Counter()
     spellings: dict[str, Counter[str]] = {}

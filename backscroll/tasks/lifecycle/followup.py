@@ -1,4 +1,4 @@
-"""Follow-up questions: what is missing to go on with a task, asked in the user's language, three at most.
+"""Follow-up questions: what is missing to continue a task, asked in the user's language, three at most.
 
 Owns the rules for what is missing (what "it doesn't work" means, the words of an error, which file, which version, which of two
 instructions holds, what "better" means) and for what is not: what the history already answers is never asked. An answer is a
@@ -28,7 +28,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
-#: How questions are found by rules; the version goes up whenever the same input would give others.
+#: The recipe of rule-made questions; raise its version whenever the same input would give others.
 RECIPE = Recipe("task-questions", 2)
 _ERROR = re.compile(
     r"[\w.]*(?:Error|Exception)\b|\b(?:errno|code|status|exit(?: code)?)[ :=]*\d+|\b[45]\d\d\b|(?:error|fatal|panic)(?:\[\w+\])?: \S"
@@ -41,7 +41,7 @@ _VERSION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A question to the user, why it is asked, and what leaves it open."""
+    """A question to the user, the reason, and what is unclear."""
 
     text: str
     why: str
@@ -51,13 +51,13 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class AskInput:
-    """What is known where a question may be needed."""
+    """What is known when a question may be needed."""
 
     feedback: SourcedText | None = None  # the latest
-    media: bool = False  # images came with it
+    media: bool = False  # whether it came with images
     before: tuple[Message, ...] = ()  # the messages of the task up to the feedback
-    after: tuple[Message, ...] = ()  # and since
-    open: tuple[SourcedText, ...] = ()  # questions of the assistant without an answer
+    after: tuple[Message, ...] = ()  # the messages since
+    open: tuple[SourcedText, ...] = ()  # unanswered questions of the assistant
     language: str = ""
 
 
@@ -75,7 +75,7 @@ def _cues(language: str) -> _FollowUpCues:
 
 
 def questions(state: AskInput) -> list[FollowUp]:
-    """Return what to ask, the most important first; nothing if nothing is missing or it was answered since."""
+    """Return the questions, the most important first; none if nothing is missing or it was answered since."""
     told = state.feedback.text if state.feedback else ""
     language = language_in(told, state.language)
     cues = _cues(language)
@@ -98,7 +98,7 @@ def _missing(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
     if (points and all(p.vague for p in points)) or is_vague(said.text):
         kind = "expected_seen" if state.media else "expected"
         yield FollowUp(words[kind], words["why_expected"], (said.source,), "expected")
-        return  # one question at a time: the answer will say more
+        return  # one question at a time: its answer will clarify more
     if cues.cues["error"].search(low) and not _ERROR.search(said.text) and not state.media:
         yield FollowUp(words["error"], words["why_error"], (said.source,), "error")
     yield from _which(state, said, cues)
@@ -111,7 +111,7 @@ def _missing(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
 
 
 def _which(state: AskInput, said: SourcedText, cues: _FollowUpCues) -> Iterator[FollowUp]:
-    """Yield which file is meant, where none is named and the history knows several (or none)."""
+    """Yield the question which file is meant, if none is named and the history knows several (or none)."""
     hit = cues.cues["file"].search(lower_aligned(said.text[:READ]))
     if hit is None or paths_in(said.text) or CODE.search(said.text) or state.media:
         return
@@ -130,7 +130,7 @@ def _which(state: AskInput, said: SourcedText, cues: _FollowUpCues) -> Iterator[
 
 
 def _conflicts(state: AskInput, said: SourcedText, words: Mapping[str, str]) -> Iterator[FollowUp]:
-    """Find instructions that contradict firm ones from before, or each other in one message."""
+    """Yield questions about instructions that contradict earlier firm ones, or each other in one message."""
     earlier = [s for m in state.before if m.role == "user" for s in statements(m) if s.strength >= FIRM]
     now = [
         PreferenceStatement(*read[:6], read.strength, said.source, said.source, said.at, number)
@@ -138,7 +138,7 @@ def _conflicts(state: AskInput, said: SourcedText, words: Mapping[str, str]) -> 
     ]
     for one in now:
         for old in (*earlier, *now[: one.number]):
-            # Who says "from now on" again has decided.
+            # "From now on" settles it.
             firm_now = one.strength >= FIRM and old in earlier
             if not firm_now and any(p.superseded for p in fold([old, one])):
                 text = words["conflict"].format(
@@ -156,7 +156,7 @@ def _ask_unanswered(state: AskInput, cues: _FollowUpCues) -> Iterator[FollowUp]:
 
 
 def find_answer(question: FollowUp, later: Sequence[Message]) -> Message | None:
-    """Return the message that answers a question, of those that came after it; None if none does."""
+    """Return the message that answers a question, among later ones; None if none does."""
     for message in later:
         if message.role == "user" and not message.hidden and _answers(question.about, message):
             return message
@@ -178,11 +178,11 @@ def _answers(about: str, message: Message) -> bool:
     return len(text.encode("utf-8", "surrogatepass")) >= 6
 
 
-# -- by a model --------------------------------------------------------------------------------------------------
+# -- with a model ------------------------------------------------------------------------------------------------
 
 
 def questions_by_model(text: str, rules: Sequence[FollowUp], known: Mapping[int, Ref]) -> list[FollowUp]:
-    """Return the questions that a model wrote; none where it says that nothing is missing."""
+    """Return the questions that a model wrote; none if it says that nothing is missing."""
     if re.fullmatch(r"\W*(?:none|无|没有)\W*", text.strip().lower()):
         return []
     out = [

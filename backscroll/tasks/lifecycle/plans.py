@@ -1,8 +1,8 @@
-"""Plans: what to do next about a task, by rules, with what every step rests on.
+"""Plans: the next steps of a task, by rules, each with its sources.
 
-Owns the order: what the user's feedback asks for, point by point; what is still failing; what is still to do; what holds and what
-the user prefers; a check at the end. What was tried without success stands beside the step it concerns, so that it is not done
-again in the same way. The plan changes with the feedback, because it is made of it. Not here: reading a store and doing anything.
+Owns the order: what the user's feedback asks for, point by point; what still fails; what remains to do; constraints and
+preferences; a check at the end. Failed attempts are listed with the step they concern, so that they are not
+repeated unchanged. The plan changes with the feedback it is made from. Not here: reading a store and doing anything.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory
 
-#: How plans are made by rules; the version goes up whenever the same input would give another plan.
+#: The recipe of rule-made plans; raise its version whenever the same input would give another plan.
 RECIPE = Recipe("task-plan", 2)
 
 
 @dataclass(frozen=True, slots=True)
 class SourcedText:
-    """Words and where they are."""
+    """Text and its source."""
 
     text: str
     source: Ref
@@ -38,14 +38,14 @@ class PlanInput:
     """The state of a task."""
 
     goal: str
-    asked: SourcedText | None = None  # the user's own words for it, the latest
+    asked: SourcedText | None = None  # the latest request, in the user's own words
     feedback: tuple[SourcedText, ...] = ()  # oldest first
-    answers: tuple[SourcedText, ...] = ()  # what the user said since the last feedback
+    answers: tuple[SourcedText, ...] = ()  # the user's messages since the last feedback
     todos: tuple[SourcedText, ...] = ()
     errors: tuple[SourcedText, ...] = ()
-    rules: tuple[SourcedText, ...] = ()  # constraints that hold
-    tried: tuple[SourcedText, ...] = ()  # results that were refused, calls that failed
-    check: SourcedText | None = None  # the command by which the work was checked
+    rules: tuple[SourcedText, ...] = ()  # current constraints
+    tried: tuple[SourcedText, ...] = ()  # refused results, failed calls
+    check: SourcedText | None = None  # the command that checked the work
     preferences: tuple[Memory, ...] = ()
     lessons: tuple[Memory, ...] = ()  # from earlier tasks
     language: str = ""
@@ -53,7 +53,7 @@ class PlanInput:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One step, why it is there, and what it rests on."""
+    """One step, its reason, and its sources."""
 
     text: str
     why: str
@@ -62,11 +62,11 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do, in order."""
+    """The next steps, in order."""
 
     steps: tuple[PlanStep, ...]
-    avoid: tuple[PlanStep, ...] = ()  # what was tried and need not be tried again
-    by: str = "rules"  # or the model
+    avoid: tuple[PlanStep, ...] = ()  # what was tried and need not be repeated
+    by: str = "rules"  # by rules or the model
     language: str = "en"
 
     def lines(self, home: str = "") -> list[str]:
@@ -88,8 +88,8 @@ def _marks(sources: Sequence[Ref], home: str) -> str:
 
 
 def plan_from(state: PlanInput) -> Plan:
-    """Return the plan for the state of a task."""
-    # In the language of what the user said last.
+    """Return the rule-made plan for the state of a task."""
+    # In the language of the user's last message.
     last = (*state.feedback, *state.answers)[-1:] or ((state.asked,) if state.asked else ())
     language = language_in(last[0].text if last else state.goal, state.language)
     words = plan_words(language)
@@ -108,7 +108,7 @@ def plan_from(state: PlanInput) -> Plan:
 
 
 class _PlanSteps:
-    """Steps so far; one that says the same as an earlier one lends it its sources."""
+    """The steps so far; a duplicate passes its sources to the earlier step."""
 
     def __init__(self) -> None:
         self.made: list[PlanStep] = []
@@ -131,7 +131,7 @@ def _from_feedback(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanS
         return
     told = [(point, said) for said in (state.feedback[-1], *state.answers) for point in points_of(said.text)]
     clear = [row for row in told if not row[0].vague]
-    # Who explained since what "it doesn't work" means has said it.
+    # A user who has since explained "it doesn't work" needs no question.
     for point, said in clear or told:
         yield PlanStep(_format_wish(point, words), words["why_feedback"], (said.source,))
 
@@ -141,7 +141,7 @@ def _format_wish(point: Point, words: Mapping[str, str]) -> str:
 
 
 def _plan_requests(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """Plan what was asked for, in the absence of feedback."""
+    """Plan the request itself, in the absence of feedback."""
     if state.feedback:
         return
     asked = state.asked
@@ -162,7 +162,7 @@ def _each(found: Sequence[SourcedText], template: str, why: str) -> Iterable[Pla
 
 
 def _earlier(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """Yield points of earlier feedback: they must not come back."""
+    """Yield points of earlier feedback: they must not recur."""
     for said in reversed(state.feedback[:-1]):
         for point in points_of(said.text):
             if not point.vague:
@@ -170,7 +170,7 @@ def _earlier(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
 
 
 def _ending(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
-    """Yield what holds, what is preferred, and the check."""
+    """Yield constraints, preferences, and the check."""
     liked = {quote_text(m.text) for m in state.preferences}
     rules = [r for r in state.rules if quote_text(r.text) not in liked][-RULES:]
     if rules:
@@ -189,7 +189,7 @@ def _ending(state: PlanInput, words: Mapping[str, str]) -> Iterable[PlanStep]:
 
 
 def _with_past(step: PlanStep, state: PlanInput, words: Mapping[str, str]) -> PlanStep:
-    """Return a step with what was tried about it before, here or in an earlier task."""
+    """Return a step with earlier attempts at it, here or in an earlier task."""
     own = pieces(step.text)
     why, sources = step.why, step.sources
     for tried in state.tried:
@@ -219,7 +219,7 @@ def _avoid(state: PlanInput) -> tuple[PlanStep, ...]:
     return tuple(list(seen.values())[-AVOID:])
 
 
-# -- by a model --------------------------------------------------------------------------------------------------
+# -- with a model ------------------------------------------------------------------------------------------------
 
 
 def render_state(state: PlanInput, home: str, rules: Plan) -> str:
@@ -241,9 +241,9 @@ def render_state(state: PlanInput, home: str, rules: Plan) -> str:
 
 
 def plan_by_model(text: str, rules: Plan, known: Mapping[int, Ref]) -> Plan:
-    """Return the plan that a model wrote; the rule-made one where it wrote nothing of use.
+    """Return the plan that a model wrote; the rule-made one if the model's is unusable.
 
-    A step without marks rests on what the whole plan was made for.
+    A step without handles gets the sources of the whole plan.
     """
     whole = rules.steps[-1].sources or rules.steps[0].sources
     steps = tuple(

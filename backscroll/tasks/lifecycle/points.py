@@ -1,7 +1,7 @@
-"""Points: feedback taken apart into the things it asks for, in English and Chinese.
+"""Points: the individual requests in feedback, in English and Chinese.
 
-Owns the cutting (sentences, list items, "also", 还有) and what a point asks for (fix, add, remove, change, answer). A verdict
-that says nothing about what is wrong ("still broken", 不对) is told as vague, so that the assistant asks instead of guessing. The
+Owns the splitting (sentences, list items, "also", 还有) and the kind of a point (fix, add, remove, change, answer). A verdict
+that does not say what is wrong ("still broken", 不对) is marked vague, so that the assistant asks instead of guessing. The
 cues are data (`planning.toml`).
 """
 
@@ -37,14 +37,14 @@ _END = " \t\u3000.。!！,，;；"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One thing that is asked for."""
+    """One requested item."""
 
     text: str
     wish: Wish
 
     @property
     def vague(self) -> bool:
-        """True if it says that something is wrong, and not what."""
+        """True if it says that something is wrong, but not what."""
         return self.wish == "unclear"
 
 
@@ -77,7 +77,7 @@ def plan_words(language: str) -> Mapping[str, str]:
 
 
 def points_of(text: str) -> list[Point]:
-    """Return what a text asks for, in order, each once."""
+    """Return the points of a text, in order, each once."""
     out: dict[str, Point] = {}
     for piece in sentences(text[:READ]):
         if piece.shape == "code":
@@ -99,7 +99,7 @@ def points_of(text: str) -> list[Point]:
             _take(out, bare, _wish(low, bare, cues))
     found = list(out.values())
     told = [p for p in found if not p.vague]
-    # "Still broken. The button does nothing.": the second sentence says what the first means.
+    # "Still broken. The button does nothing.": the second sentence explains the first.
     return (told or found)[:POINTS]
 
 
@@ -128,7 +128,7 @@ def _wish(low: str, text: str, cues: _PointCues) -> Wish:
 
 
 def is_vague(text: str) -> bool:
-    """Return True for a verdict that says that something is wrong and nothing about what."""
+    """Return True for a verdict that says that something is wrong, but not what."""
     if paths_in(text) or CODE.search(text) or any(c.isdigit() for c in text):
         return False
     cues, low = _cues("zh" if _HAN.search(text) else "en"), lower_aligned(text).strip(_END)
@@ -138,7 +138,7 @@ def is_vague(text: str) -> bool:
 
 
 def _says_nothing(low: str, cues: _PointCues) -> bool:
-    """Return True if a text is put together of verdicts and hedges alone, the longest first."""
+    """Return True if a text consists of verdicts and hedges alone, matching the longest first."""
     at, judged = 0, False
     while at < len(low):
         if low[at].isspace() or low[at] in _BETWEEN:
@@ -154,9 +154,9 @@ def _says_nothing(low: str, cues: _PointCues) -> bool:
 
 
 def language_in(text: str, otherwise: str = "") -> str:
-    """Return the language of a text: `zh` or `en`; `otherwise` where it is too short to tell."""
+    """Return the language of a text: `zh` or `en`; `otherwise` if it is too short to tell."""
     if _HAN.search(text):
         return "zh"
     if len(_LATIN.findall(text)) > 1:
-        return "en"  # we have words in two languages only: who writes Latin letters reads English sooner than Chinese
+        return "en"  # texts exist in two languages only: users of the Latin script rather read English
     return otherwise or "en"

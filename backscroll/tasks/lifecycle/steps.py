@@ -1,8 +1,8 @@
 """The lifecycle of tasks: which steps are legal, and the fold of the steps in force into tasks.
 
-Owns the states and what leads from one to the other; who may take a step and what it does to the context is decided elsewhere. A
-step names its task, and the place in the history where it was taken; what belongs to a task follows from these places, so
-messages that are deleted, put in or moved later need no bookkeeping. Pure.
+Owns the states and the transitions between them; permissions and effects on the context are decided elsewhere. A
+step names its task, and the position in the history where it was taken; these positions determine the messages of a task, so
+messages that are deleted, inserted or moved later need no bookkeeping. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Attempt, Link, Task, TaskAct, TaskState
 
-#: What can be done to a task, by its state. Ended tasks stay as they are; only what is known about them can be put right.
+#: The legal steps of a task by its state. Ended tasks stay as they are; only their annotations can be corrected.
 _KNOWING = frozenset({TaskAct.TITLE, TaskAct.LINK, TaskAct.MERGE})
 ALLOWED: Mapping[TaskState, frozenset[TaskAct]] = {
     TaskState.NOT_STARTED: frozenset({TaskAct.START, TaskAct.CANCEL}) | _KNOWING,
@@ -48,21 +48,21 @@ _AFTER: Mapping[TaskAct, TaskState] = {
     TaskAct.CANCEL: TaskState.CANCELLED,
     TaskAct.RESUME: TaskState.IN_PROGRESS,
 }
-#: How two tasks can belong together.
+#: The kinds of links between two tasks.
 LINKS = ("follows", "part of", "related", "split from")
 
 Span: TypeAlias = tuple[bytes, bytes | None]
-#: True if a message stands as it stood at an event of the log.
+#: Returns True if a message is unchanged since an event of the log.
 Intact: TypeAlias = Callable[[Ref, int], bool]
 
 
 def is_allowed(state: TaskState, act: TaskAct) -> bool:
-    """Return True if a step can be taken from a state."""
+    """Return True if a step is legal in a state."""
     return act in ALLOWED[state] or act is TaskAct.PLAN
 
 
 def checked_step(task: Task, act: TaskAct) -> None:
-    """Refuse a step that does not lead on from the state of a task, and say what does."""
+    """Validate a step against the state of a task; the error names the legal ones."""
     if is_allowed(task.state, act):
         return
     possible = ", ".join(sorted(a.value for a in ALLOWED[task.state]))
@@ -73,20 +73,20 @@ def checked_step(task: Task, act: TaskAct) -> None:
 
 
 def checked_link(how: str) -> str:
-    """Return how two tasks belong together, or a clear error."""
+    """Return a valid kind of link between two tasks, or raise a clear error."""
     if how not in LINKS:
         raise InvalidInput(f"unknown link: {how!r}", hint=f"use one of {', '.join(LINKS)}")
     return how
 
 
 def fold_tasks(events: Iterable[Event], thread: str, *, intact: Intact | None = None) -> list[Task]:
-    """Return the tasks that a thread's rare events describe, oldest first.
+    """Return the tasks described by the events of a thread, oldest first.
 
     `events` are all events but new messages (more do no harm), in order, the shared past of a fork included. Steps that do not
-    lead on from where a task then stood (the user took back what lay between) are passed over. `first` and `last` are not filled
-    in: which messages are live is for the reader of the history to say.
+    lead on from where a task then stood (the user took back what lay between) are skipped. `first` and `last` are not filled
+    in: the caller, who reads the history, knows which messages are live.
     """
-    # A step whose words were forgotten still happened.
+    # A step whose words were forgotten still counts.
     rare = [replace(e, commit=b"") if e.kind is Kind.TASKED and e.forgotten else e for e in events]
     tasks: dict[str, Task] = {}
     for event in acts_in_force(rare, {Kind.TASKED}):
@@ -105,17 +105,17 @@ def fold_tasks(events: Iterable[Event], thread: str, *, intact: Intact | None = 
 
 
 def current_of(tasks: Sequence[Task]) -> Task | None:
-    """Return the task that is being worked on; None if none is."""
+    """Return the task in progress; None if there is none."""
     return next((task for task in tasks if task.current), None)
 
 
 def words_of(event: Event) -> Mapping[str, Json]:
-    """Return the sealed words of a step; nothing if there are none."""
+    """Return the sealed body of a step; empty if there is none."""
     return {} if event.body is None else cast("dict[str, Json]", words_from_bytes(event.body))
 
 
 def holds(spans: Sequence[Span], position: bytes) -> bool:
-    """Return True if a position lies in one of the stretches."""
+    """Return True if a position is in one of the spans."""
     return any(low < position and (high is None or position <= high) for low, high in spans)
 
 
@@ -128,7 +128,7 @@ def _step(tasks: dict[str, Task], event: Event, thread: str) -> None:
         act = TaskAct(event.head["act"])
         name = str(event.head["task"])
     except (KeyError, ValueError):
-        return  # written by a newer program: not for us
+        return  # written by a newer version: skipped
     if act is TaskAct.PLAN or (act is TaskAct.START and name not in tasks):
         tasks.setdefault(name, _begin_task(event, name, thread))
     if act is TaskAct.PLAN:
@@ -166,13 +166,13 @@ def _begin_task(event: Event, name: str, thread: str) -> Task:
 
 
 def place_of(event: Event, key: str = "place") -> bytes:
-    """Return a place in the history that a step names; the very beginning where it names none."""
+    """Return the position that a step names; the very beginning if it names none."""
     text = event.head.get(key, "")
     return bytes.fromhex(text) if isinstance(text, str) else b""
 
 
 def _go_on(tasks: dict[str, Task], event: Event, task: Task) -> None:
-    """Work on a task begins, or goes on: whatever was worked on before rests from there."""
+    """Start or resume a task; the one in progress rests from there."""
     after = place_of(event, "after")
     for other in list(tasks.values()):
         if other.current:
@@ -195,7 +195,7 @@ def _go_on(tasks: dict[str, Task], event: Event, task: Task) -> None:
 
 
 def _close_spans(spans: Sequence[Span], at: bytes) -> tuple[Span, ...]:
-    """Return the same with the open stretch ended; one that would hold nothing is left out."""
+    """Return the spans with the open one closed; an empty span is dropped."""
     out = [(low, at if high is None else high) for low, high in spans]
     return tuple((low, high) for low, high in out if low < high)
 
@@ -229,7 +229,7 @@ def _apply_act(task: Task, act: TaskAct, event: Event) -> Task:
 
 
 def _apply_verdict(task: Task, event: Event, verdict: str, said: str, decided: Mapping[str, str]) -> Task:
-    """Return what the verdict makes of the result that was waiting for it; feedback without a result is kept like one."""
+    """Apply the verdict to the result that was waiting for it; feedback without a result is kept as one."""
     media = tuple(str(name) for name in event.head.get("media", ()))
     waiting = [n for n, a in enumerate(task.attempts) if not a.verdict]
     attempts = list(task.attempts)
@@ -273,7 +273,7 @@ def _add_link(links: tuple[Link, ...], new: Link) -> tuple[Link, ...]:
 
 
 def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None:
-    """Split a task at a place: stretches and results after it belong to another task, and so does how it ended."""
+    """Split a task at a position: spans and results after it belong to another task, and so does its ending."""
     old = tasks.get(str(event.head.get("other", "")))
     if old is None or not is_allowed(old.state, TaskAct.SPLIT) or name in tasks:
         return
@@ -306,7 +306,7 @@ def _split(tasks: dict[str, Task], event: Event, name: str, thread: str) -> None
 
 
 def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
-    """Merge two tasks: the result stands where the later one stands, and nothing of either is lost."""
+    """Merge two tasks: the result takes the place of the later one, and nothing of either is lost."""
     second = tasks.get(other)
     if second is None or second.id == first.id:
         return
@@ -341,12 +341,12 @@ def _merge(tasks: dict[str, Task], first: Task, other: str) -> None:
 
 
 def _reach(spans: Sequence[Span]) -> tuple[bool, bytes]:
-    """Return how far into the history a task goes."""
+    """Return the last position of a task."""
     return (any(high is None for _, high in spans), max((high or low for low, high in spans), default=b""))
 
 
 def _join_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Return stretches in order, those that touch joined."""
+    """Return spans in order, with adjacent ones joined."""
     out: list[Span] = []
     for low, high in sorted(spans, key=lambda s: (s[0], s[1] is None, s[1] or b"")):
         if out and (out[-1][1] is None or low <= out[-1][1]):
@@ -357,17 +357,17 @@ def _join_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(out)
 
 
-# -- what speaks of messages -------------------------------------------------------------------------------------
+# -- references to messages --------------------------------------------------------------------------------------
 
 
 def _find_cleared(events: Sequence[Event]) -> set[str]:
-    """Return tasks for which a summary stands in prompts."""
+    """Return tasks that prompts show as a summary."""
     crops = set(fold_standing(events).crops)
     return {str(e.head["task"]) for e in events if e.seq in crops and e.head.get("whole")}
 
 
 def _find_touched(events: Iterable[Event]) -> dict[Ref, int]:
-    """Return messages that were changed, and by which event last."""
+    """Return messages that were changed, with the last event that did."""
     out: dict[Ref, int] = {}
     for event in events:
         if event.kind in (Kind.APPENDED, Kind.INSERTED):
@@ -383,7 +383,7 @@ def _find_touched(events: Iterable[Event]) -> dict[Ref, int]:
 def _withheld(
     attempt: Attempt, event: Event | None, touched: Mapping[Ref, int], intact: Intact | None
 ) -> Attempt:
-    """Return a result without its words where a message that it speaks of is not as it was."""
+    """Return a result without its text if a message that it refers to has changed."""
     runs = () if event is None else cast("Sequence[Sequence[int]]", event.head.get("runs", ()))
     if event is None or not runs or not attempt.result:
         return attempt

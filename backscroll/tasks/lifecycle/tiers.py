@@ -1,7 +1,7 @@
-"""Tiers: how near a task is, and whether two titles mean the same.
+"""Tiers: how near a task is to the current one, and whether two titles mean the same.
 
-Short: the task at hand, whole. Middle: the few tasks before it, as summaries. Long: everything else, as what was remembered of
-it. Pure.
+Short: the current task, whole. Middle: the few tasks before it, as summaries. Long: everything else, as
+memories. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.vocab.task import Task
 
 
 class Tier(StrEnum):
-    """How near."""
+    """The distance of a task."""
 
     SHORT = "short"
     MIDDLE = "middle"
@@ -24,7 +24,7 @@ class Tier(StrEnum):
 
 
 def tiers(tasks: Sequence[Task], middle: int = MIDDLE) -> dict[str, Tier]:
-    """Return the tier of every task by its id; what was never begun is in none."""
+    """Return the tier of every task by its id; tasks never begun have none."""
     begun = sorted((t for t in tasks if t.spans), key=lambda t: (t.current, t.spans[-1][0]), reverse=True)
     out: dict[str, Tier] = {}
     for task in begun:
@@ -37,12 +37,12 @@ def tiers(tasks: Sequence[Task], middle: int = MIDDLE) -> dict[str, Tier]:
 
 
 def same_title(one: str, other: str) -> bool:
-    """Return True if two titles say the same, whatever the case, the spacing and the marks around words."""
+    """Return True if two titles are equal, ignoring case, spacing and marks around words."""
     return bool(_plain(one)) and _plain(one) == _plain(other)
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True if two titles mean much the same: most of their distinctive words are common to both."""
+    """Return True if two titles mean much the same: most of their distinctive words are shared."""
     if same_title(one, other):
         return True
     common = stopwords()

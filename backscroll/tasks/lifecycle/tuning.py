@@ -1,4 +1,4 @@
-"""The constants of the lifecycle of tasks (feedback, plans, comparison, tiers), in one place. All are chosen by hand unless a bench is named."""
+"""Tuning constants of the lifecycle of tasks (feedback, plans, comparison, tiers). All are chosen by hand unless a bench is named."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ READ = 20_000
 
 #: Points of one text.
 POINTS = 12
-#: Characters of a verdict that says nothing: who writes more says what is wrong.
+#: Maximum characters of a vague verdict: longer ones say what is wrong.
 VAGUE = 80
-#: Questions that are asked.
+#: Maximum number of questions.
 QUESTIONS = 3
-#: Strength of an instruction that is not just overwritten. The scale is that of preferences (`bench/preferences.py`).
+#: Strength of an instruction that is not silently overridden. The scale is that of preferences (`bench/preferences.py`).
 FIRM = 0.8
 #: Candidates that a question offers.
 CANDIDATES = 4
@@ -22,16 +22,16 @@ CANDIDATES = 4
 
 #: Steps of a plan.
 STEPS = 10
-#: Share of words from which two steps are the same, and from which what was tried has to do with a step.
+#: Share of words from which two steps are the same, and from which an attempt concerns a step.
 SAME_STEP, TOUCHES = 0.6, 0.3
 #: Rules, preferences and things to avoid that a plan names.
 RULES, PREFERENCES, AVOID = 3, 4, 5
 
 # -- two tasks side by side (comparison) --------------------------------------------------------------------------
 
-#: Words that say what a task is about, and the words among which these are looked for.
+#: Distinctive words of a task, and the words from which they are chosen.
 TOPICS, POOL = 12, 40
-#: Things of a kind that are listed.
+#: Items listed of a kind.
 LISTED = 12
 #: Characters of a message that are compared.
 COMPARED = 8_000

@@ -1,8 +1,8 @@
-"""The state of a task, for prompts: title, state, feedback, plan, to-dos, reminders; as much as fits.
+"""The state of a task as prompt text: title, state, feedback, plan, to-dos, reminders, within a budget.
 
-Most important first: who it is and how it stands always, then the feedback, the plan, what is open, what earlier times teach.
-Lines go into the text in a fixed order, whichever of them fit. The words are data (`lifecycle_words.toml`). Pure: how tokens are
-counted is passed in.
+Most important first: title and state always, then the feedback, the plan, what is open, lessons of earlier tasks.
+Lines have a fixed order in the text, whichever of them fit. The words are data (`lifecycle_words.toml`). Pure: the token
+counter is passed in.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from backscroll.vocab.task import Task, TaskState
 
 @dataclass(frozen=True, slots=True)
 class TaskBriefing:
-    """All that may be told about the task at hand."""
+    """Everything that can be said about the current task."""
 
     task: Task
     plan: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     todos: tuple[Essential, ...] = ()
-    reminders: tuple[str, ...] = ()  # what earlier times teach
-    cancelled: Task | None = None  # one much like it that was cancelled
+    reminders: tuple[str, ...] = ()  # lessons of earlier tasks
+    cancelled: Task | None = None  # a similar task that was cancelled
     suggestion: str = ""  # start or end
 
 
@@ -40,12 +40,12 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def words_in(language: str) -> Mapping[str, str]:
-    """Return our own words about tasks, in a language."""
+    """Return the fixed words about tasks, in a language."""
     return _tables()["zh" if language.startswith("zh") else "en"]
 
 
 def headline(task: Task, language: str, state: TaskState | None = None) -> str:
-    """Return the line above the summary of a task; without an id, of what belongs to none."""
+    """Return the heading of a task's summary; without an id, of messages outside any task."""
     words = words_in(language)
     if not task.id:
         return words["outside"]
@@ -54,7 +54,7 @@ def headline(task: Task, language: str, state: TaskState | None = None) -> str:
 
 
 def essential_lines(found: Sequence[Essential], language: str) -> list[str]:
-    """Return what is open or binding, one line each, in its own words and with a handle."""
+    """Return what is open or binding, one line each, quoted and with a handle."""
     words = words_in(language)
     return [
         f"- {words[f'kind_{e.kind.value}']}: {_short(e.text)} {handle_of(e.message)}"
@@ -64,7 +64,7 @@ def essential_lines(found: Sequence[Essential], language: str) -> list[str]:
 
 
 def tell(standing: TaskBriefing, language: str, fits: Callable[[str], bool]) -> str:
-    """Return the text about the task at hand, as much of it as fits; empty if not even the first line does."""
+    """Render the text about the current task, as much of it as fits; empty if not even the first line does."""
     words = words_in(language)
     lines = list(_lines(standing, words))
     if not fits("\n".join(lines[:2])):
@@ -101,7 +101,7 @@ def _lines(standing: TaskBriefing, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _verdict(task: Task, words: Mapping[str, str]) -> Iterator[str]:
-    """Yield the last word about a result: waiting for one, or what the person said about it."""
+    """Yield the latest verdict: pending, or the user's decision."""
     last = task.attempts[-1] if task.attempts else None
     if last is not None and not last.verdict and last.result:
         yield words["waiting"].format(result=_short(last.result))
@@ -125,5 +125,5 @@ def _short(text: str) -> str:
 
 
 def _moment(time: str) -> str:
-    """Return a moment as people write it, to the minute."""
+    """Return a time in readable form, to the minute."""
     return time[:16].replace("T", " ")

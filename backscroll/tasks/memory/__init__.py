@@ -1,1 +1,1 @@
-"""What is remembered of a task: outcomes, lessons, notes, how they fade, and which matter for another task. Pure."""
+"""Memories of a task: outcomes, lessons, notes, how they fade, and which matter for another task. Pure."""

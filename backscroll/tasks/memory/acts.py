@@ -1,8 +1,8 @@
-"""The person's own layer over what is remembered: added, reworded, pinned, hidden.
+"""The user's changes to memories: added, edited, pinned, hidden.
 
-Owns the fold of these acts (`REMEMBERED` events in force, oldest first) over the derived memories. What a person wrote about
-messages names them: where one was changed or deleted since, the words are withheld with a note, and what the rules say stands
-again if they still say something. Not here: reading the log.
+Owns the fold of these acts (`REMEMBERED` events in force, oldest first) over the derived memories. A text that the user wrote about
+messages names them: if one was changed or deleted since, the text is withheld with a note, and the rule-made text is shown
+again if the rules still find one. Not here: reading the log.
 
 An act's head holds `act`, `memory` (its id; not for an added one), `kind`, `sources` (messages) and `revisions`; its sealed body the
 `text`.
@@ -23,12 +23,12 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Memory, MemoryKind
 
-#: Says of an act and a revision that it rests on whether that stands as it stood.
+#: Returns whether a revision that an act rests on is unchanged since the act.
 Alive: TypeAlias = Callable[[Event, Ref], bool]
 
 
 class MemoryAct(StrEnum):
-    """What a person can do to a memory."""
+    """What the user can do to a memory."""
 
     ADD = "add"
     EDIT = "edit"
@@ -39,15 +39,15 @@ class MemoryAct(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryLayer:
-    """Memories with the person's layer on top."""
+    """Memories with the user's changes applied."""
 
     shown: tuple[Memory, ...]
     hidden: tuple[Memory, ...]
-    acts: Mapping[str, tuple[Event, ...]]  # by memory: what was done to it, oldest first
+    acts: Mapping[str, tuple[Event, ...]]  # acts by memory, oldest first
 
 
 def checked_kind(kind: str) -> MemoryKind:
-    """Return the kind of a memory, or a clear error."""
+    """Return a valid kind of memory, or raise a clear error."""
     try:
         return MemoryKind(kind)
     except ValueError as error:
@@ -56,19 +56,19 @@ def checked_kind(kind: str) -> MemoryKind:
 
 
 def added_id(event: Ref) -> str:
-    """Return the id of a memory that a person wrote down."""
+    """Return the id of a memory that the user added."""
     return memory_id("added", "", (event,))
 
 
 def memory_named(event: Event) -> str:
-    """Return which memory an act is about."""
+    """Return the id of the memory that an act concerns."""
     return added_id(event.id) if event.head.get("act") == MemoryAct.ADD else str(event.head.get("memory", ""))
 
 
 def layer_acts(
     derived: Sequence[Memory], acts: Iterable[Event], alive: Alive, aliases: Mapping[str, str] | None = None
 ) -> MemoryLayer:
-    """Lay the acts of a person over what was derived. `aliases` are other ids of a memory: it may have had another first source."""
+    """Apply the user's acts to the derived memories. `aliases` are other ids of a memory: it may have had another first source."""
     other = aliases or {}
     found: dict[str, Memory] = {m.id: m for m in derived}
     hidden: set[str] = set()
@@ -78,7 +78,7 @@ def layer_acts(
         try:
             act = MemoryAct(str(event.head.get("act")))
         except ValueError:
-            continue  # written by a newer program: not for us
+            continue  # written by a newer version: skipped
         done.setdefault(name, []).append(event)
         if act is MemoryAct.ADD:
             found[name] = _add_memory(event, name, alive)
@@ -98,7 +98,7 @@ def layer_acts(
 
 
 def words_in(event: Event) -> str:
-    """Return the words of an act."""
+    """Return the text of an act."""
     if event.body is None:
         return ""
     body = cast("Mapping[str, Json]", words_from_bytes(event.body))
@@ -128,11 +128,11 @@ def _add_memory(event: Event, name: str, alive: Alive) -> Memory:
 
 
 def _edit_memory(now: Memory | None, event: Event, name: str, alive: Alive) -> Memory | None:
-    """Return a memory in the words of a person, as long as what they were written about stands."""
+    """Return a memory with the user's text, as long as its sources are unchanged."""
     rests = revisions_in(event)
     if all(alive(event, ref) for ref in rests):
         if now is None:
-            # What the rules found is no longer found, and yet nothing of what it rested on has changed: a newer recipe.
+            # The rules no longer find it although none of its sources has changed: a newer recipe.
             return replace(_add_memory(event, name, alive), sources=rests or (event.id,))
         return replace(now, text=words_in(event), by="person", sources=rests or now.sources, note="")
     if now is None:

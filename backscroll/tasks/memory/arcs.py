@@ -1,8 +1,8 @@
-"""The course of a piece of work: why something was as it was, what was done about it, what shows that it helped.
+"""Arcs of a piece of work: the cause of a problem, the fix, the evidence that it helped.
 
-Owns finding the three sentences in what people and the assistant said: cause, fix, evidence, in this order. A talk is read as a
-whole: the user reports a problem, the assistant states what it found, then what is done about it, and the user or a tool shows
-how it went; without such an end nothing counts but sentences whose words say by themselves what they are. Not here: writing
+Owns finding these three sentences in what people and the assistant said, in this order. A talk is read as a
+whole: the user reports a problem, the assistant states the cause and then the fix, and the user or a tool shows
+the outcome; without such an outcome only sentences with unambiguous words count. Not here: writing
 notes.
 """
 
@@ -47,7 +47,7 @@ from backscroll.vocab.handle import Handle
 from backscroll.vocab.message import Message
 from backscroll.vocab.values.pattern import late
 
-#: What only announces a part.
+#: Introductory phrases of a part.
 _LEAD = late(
     r"(?i)^(?:found (?:it|the (?:cause|problem|bug))|(?:so )?(?:the |that's the )?(?:root |real )?(?:cause|reason|problem|issue|culprit)(?: (?:is|was))?"
     r"|it (?:turned|turns) out|fixed|done|that fits|(?:找|查)到了?(?:原因)?(?:了)?|(?:根本)?原因(?:找到了|是|在于)|问题(?:是|(?:出)?在于?))"
@@ -57,7 +57,7 @@ _LEAD = late(
 
 @dataclass(frozen=True, slots=True)
 class ArcSentence:
-    """A sentence and the message that it stands in."""
+    """A sentence and its message."""
 
     text: str
     message: Message
@@ -65,7 +65,7 @@ class ArcSentence:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """Cause, fix and evidence of one piece of work; what is not stated is None."""
+    """Cause, fix and evidence of one piece of work; a part that is not stated is None."""
 
     cause: ArcSentence | None
     fix: ArcSentence | None
@@ -73,7 +73,7 @@ class Arc:
 
     @property
     def parts(self) -> tuple[ArcSentence, ...]:
-        """What was said, in order."""
+        """The stated parts, in order."""
         return tuple(part for part in (self.cause, self.fix, self.evidence) if part is not None)
 
     def line(self, *, handles: bool = False) -> str:
@@ -92,8 +92,8 @@ def _part(part: ArcSentence, *, handles: bool) -> str:
 def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc]:
     """Return the arcs in messages, in order; each has a fix, or a cause with evidence.
 
-    A talk that is short enough is read as a whole: trouble, what was found, what was done, how it went. In work that is longer only sentences that
-    say by themselves what they are count.
+    A talk that is short enough is read as a whole: problem, cause, fix, outcome. In longer work only sentences with
+    unambiguous words count.
     """
     turns = turns_of(said, digests)
     if sum(turn.role != "tool" for turn in turns.values()) <= TALK:
@@ -104,7 +104,7 @@ def arcs_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> list[Arc
 
 
 def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> ArcSentence | None:
-    """Return what the user said was wrong: the first sentence that says something, between a place and the cause of an arc."""
+    """Return the problem that the user reported: the first informative sentence between a place and the cause of an arc."""
     upto = next((n for n, m in enumerate(said) if m is arc.parts[0].message), len(said))
     asked: ArcSentence | None = None
     for message in said[after : upto + 1]:
@@ -122,7 +122,7 @@ def trouble_before(said: Sequence[Message], after: int, arc: Arc) -> ArcSentence
 
 
 def says_something(text: str) -> bool:
-    """Return True for a sentence that is more than thanks, wishes and a plan."""
+    """Return True for a sentence that is more than thanks, wishes or a plan."""
     return bool(plain_of(text.strip())) and PLAN.match(text.strip()) is None
 
 
@@ -133,7 +133,7 @@ _Parts: TypeAlias = tuple[SentenceWeights | None, SentenceWeights, SentenceWeigh
 
 
 def _courses(turns: Mapping[int, MessageSigns]) -> list[_Parts]:
-    """Return the courses of a talk: of each trouble the best cause, fix and evidence that follow it in this order."""
+    """Return the arcs of a talk: for each problem the best cause, fix and evidence after it, in this order."""
     out: list[_Parts] = []
     places, began = sorted(turns), 0
     while began < len(places):
@@ -145,8 +145,11 @@ def _courses(turns: Mapping[int, MessageSigns]) -> list[_Parts]:
                 continue
             if best is not None and course[1][1].place > places[best[1]]:
                 if _worked_on(turns, course[1][1]):
-                    break  # something else was done after it had gone well: another course
-                course = course[0], (best[2][0], best[2][1], course[1][2])  # it goes on to go well
+                    break  # something else was done after a good outcome: another arc
+                course = (
+                    course[0],
+                    (best[2][0], best[2][1], course[1][2]),
+                )  # the good outcome is reported again
             if best is None or course[0] > best[0]:
                 best = course[0], n, course[1]
         if best is None:
@@ -157,17 +160,17 @@ def _courses(turns: Mapping[int, MessageSigns]) -> list[_Parts]:
 
 
 def _begins(turn: MessageSigns, later: int) -> bool:
-    """Return True for a message by which the user reports a problem; behind the end of another one, anything new."""
+    """Return True for a message in which the user reports a problem; after a finished arc, for anything new."""
     return turn.role == "user" and (turn.wrong or (later > 0 and bool(turn.told)))
 
 
 def _course(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> tuple[float, _Parts] | None:
-    """Return the best cause and fix before a message that says how it went; its weight and the three."""
+    """Return the best cause and fix before a message that reports an outcome; the weight and the three."""
     shown = _shows(turns, places, at)
     if shown is None:
         return None
     evidence, weight = shown
-    # Tools and the assistant show how its own work went, and nothing about what it advised.
+    # Tools and the assistant show the outcome of its own work, not of its advice.
     own = turns[places[at]].role != "user"
     stated = [n for n in range(1, at + 1) if turns[places[n]].role == "assistant" and turns[places[n]].told]
     if turns[places[at]].role == "assistant":
@@ -189,7 +192,7 @@ def _course(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -
             if best is None or total > best[0]:
                 best = total, (why, fix, evidence)
     if best is None and not own:
-        # No message says what was done; why it was so may still be told, and that it went well is.
+        # No message states the fix; the cause and the good outcome can still be kept.
         why = [s for n in stated for s in turns[places[n]].told if s.cause >= SAYS and s.fix < FIX]
         found = max(why, key=lambda s: (s.cause, s.number), default=None)
         best = None if found is None else (weight + found.cause, (None, found, evidence))
@@ -201,15 +204,15 @@ def _did(one: SentenceWeights) -> bool:
 
 
 def _worked_on(turns: Mapping[int, MessageSigns], one: SentenceWeights) -> bool:
-    """Return True if something is done or advised, not only said."""
+    """Return True if a sentence does or advises something."""
     return turns[one.place].edits or _did(one) or "advises" in one.moves
 
 
 def _shows(
     turns: Mapping[int, MessageSigns], places: Sequence[int], at: int
 ) -> tuple[SentenceWeights, float] | None:
-    """Return the sentence of a message that best says how it went; none where the message wants something or things are not as
-    wished.
+    """Return the sentence of a message that best reports an outcome; none if the message makes a request or reports a
+    problem.
     """
     turn = turns[places[at]]
     if turn.long or turn.fails or _is_explained(turns, places, at):
@@ -231,7 +234,7 @@ def _shows(
 
 
 def _is_explained(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> bool:
-    """Return True if the assistant then states a cause: what was told is what it looked at, not how it went."""
+    """Return True if the assistant then states a cause: the report was what it examined, not an outcome."""
     after = turns[places[at + 1]] if at + 1 < len(places) else None
     if after is None or after.role == "user":
         return False
@@ -239,7 +242,7 @@ def _is_explained(turns: Mapping[int, MessageSigns], places: Sequence[int], at: 
 
 
 def _settles(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) -> bool:
-    """Return True if a message of the user ends the matter: it wants nothing, answers no question, and gets no further advice."""
+    """Return True if a message of the user ends the matter: no request, no answer to a question, no further advice after it."""
     turn, before = turns[places[at]], turns[places[at - 1]]
     if turn.open or (before.role == "assistant" and before.open):
         return False
@@ -251,12 +254,12 @@ def _settles(turns: Mapping[int, MessageSigns], places: Sequence[int], at: int) 
 
 
 def _as_fix(turns: Mapping[int, MessageSigns], places: Sequence[int], n: int, one: SentenceWeights) -> float:
-    """Return how well a sentence of the assistant says what was done or is to be done."""
+    """Return how well a sentence of the assistant states what was done or should be done."""
     turn, before = turns[places[n]], turns[places[n - 1]]
     value = min(one.fix, CAPPED) - 0.5 * min(one.cause, CAPPED)
     if not turn.long:
         value += 0.7 * ("proposes" in one.moves) + 0.6 * turn.edits
-        # What comes after a person asked what now, or nodded, is the answer to it.
+        # After a person asks what to do, or nods, the next statement is the answer.
         value += 0.6 * (before.role == "user" and n > 1 and not before.fails)
     return value - 0.8 * (one.evidence >= EVIDENCE and one.evidence > one.fix)
 
@@ -264,7 +267,7 @@ def _as_fix(turns: Mapping[int, MessageSigns], places: Sequence[int], n: int, on
 def _find_cause(
     turns: Mapping[int, MessageSigns], places: Sequence[int], upto: int, fix: SentenceWeights
 ) -> tuple[SentenceWeights | None, float]:
-    """Return the sentence before a fix that best says why, with its weight."""
+    """Return the sentence before a fix that best states the cause, with its weight."""
     best: tuple[SentenceWeights | None, float] = None, 0.0
     looked = False
     for n in range(1, upto + 1):
@@ -274,7 +277,7 @@ def _find_cause(
                 continue
             value = min(one.cause, CAPPED) - 0.5 * min(one.fix, CAPPED)
             if turn.role == "assistant" and not turn.long:
-                # What the assistant states between the trouble and the fix is what it found, whatever its words.
+                # A statement of the assistant between problem and fix is its finding, whatever the words.
                 value += 0.9 * (n < upto) - 0.4 * ("proposes" in one.moves) + 0.3 * (turn.seen and n < upto)
             same = best[0] is not None and best[0].place == one.place
             longer = same and value == best[1] and best[0] is not None and len(one.text) > len(best[0].text)
@@ -288,7 +291,7 @@ def _find_cause(
 
 
 def _by_words(said: Sequence[Message], turns: Mapping[int, MessageSigns]) -> list[Arc]:
-    """Return the arcs of sentences that say by themselves what they are."""
+    """Return the arcs of sentences with unambiguous words."""
     told = [one for place in sorted(turns) for one in turns[place].told]
     causes = _chosen_causes(told)
     if not causes:
@@ -304,7 +307,7 @@ def _by_words(said: Sequence[Message], turns: Mapping[int, MessageSigns]) -> lis
 
 
 def _chosen_causes(told: Sequence[SentenceWeights]) -> list[SentenceWeights]:
-    """Return sentences that say why; of those with nothing done between them the weightiest."""
+    """Return sentences that state a cause; without any action between them, only the heaviest."""
     out: list[SentenceWeights] = []
     for one in told:
         if one.cause < SURE_CAUSE or one.cause < one.fix:
@@ -320,8 +323,8 @@ def _chosen_causes(told: Sequence[SentenceWeights]) -> list[SentenceWeights]:
 def _strong(
     told: Sequence[SentenceWeights], cause: SentenceWeights | None, low: int, high: int
 ) -> _Parts | None:
-    """Return what was surely done behind a cause, and the best evidence behind it."""
-    # Advice is not done yet.
+    """Return the certain action after a cause, and the best evidence after that."""
+    # Advice alone is not an action.
     fixes = [s for s in told[low:high] if s.fix >= SAYS and s.fix >= s.evidence and _did(s)]
     fix = max(fixes, key=lambda s: (s.fix, -s.number), default=None)
     if fix is None:
@@ -338,7 +341,7 @@ def _arc(
     evidence: SentenceWeights | None,
 ) -> Arc:
     if cause is None and fix.cause >= SAYS and fix.fix < FIX and evidence is not None:
-        # It says why, and no message says what was done; that it helped, a message says.
+        # The cause is stated but not the fix; a message shows that it helped.
         shown = ArcSentence(_quote_report(evidence, turns[evidence.place]), said[evidence.place])
         return Arc(ArcSentence(fix.text, said[fix.place]), None, shown)
     done = ArcSentence(_whole(cause, fix, evidence, turns[fix.place].told), said[fix.place])
@@ -361,7 +364,7 @@ def _whole(
     evidence: SentenceWeights | None,
     told: Sequence[SentenceWeights],
 ) -> str:
-    """Return a fix together with the rest of a short message: what was done often takes two sentences."""
+    """Return a fix together with the rest of a short message: a fix often takes two sentences."""
     low = -1 if cause is None else cause.number
     high = 1 << 30 if evidence is None else evidence.number
     every = " ".join(s.text for s in told if low < s.number < high)
@@ -369,13 +372,13 @@ def _whole(
 
 
 def _quote_report(evidence: SentenceWeights, turn: MessageSigns) -> str:
-    """Return what the user reports, whole where it is short: what was tried and what came of it are often two sentences."""
+    """Return the user's report, whole if it is short: attempt and result are often two sentences."""
     every = " ".join(s.text for s in turn.told if s is evidence or not s.moves & {"proposes", "advises"})
     return every if turn.role == "user" and not turn.open and len(every) <= ARC_PART else evidence.text
 
 
 def _explanation(cause: SentenceWeights, fix: SentenceWeights, told: Sequence[SentenceWeights]) -> str:
-    """Return a cause with the sentences around it, as far as there is room: why something was as it was seldom fits in one."""
+    """Return a cause with the sentences around it, as far as they fit: a cause seldom fits in one sentence."""
     chosen = [s for s in told if s.number < fix.number]
     low = high = chosen.index(cause)
     while True:

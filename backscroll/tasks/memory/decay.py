@@ -1,7 +1,7 @@
-"""Fading: what is not used weighs less with time, never nothing; what is used holds longer.
+"""Fading of memories: unused ones lose weight over time, never all of it; use slows this down.
 
-Owns the arithmetic. Nothing is erased by it: a faded memory stands further down, and counts in full again once it is used or said
-again. Not here: the clock: the moment is given.
+Owns the arithmetic. Nothing is erased: a faded memory ranks lower, and counts in full again once it is used or stated
+again. Not here: the clock; the time is passed in.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _DAY = 86_400 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """How often a memory helped, and when it last did."""
+    """How often a memory was useful, and when last."""
 
     times: int
     last: str
 
 
 def weight(kind: MemoryKind, since: str, now: str, uses: int = 0) -> float:
-    """Return what a memory weighs that was last said or used then; every use makes it hold longer."""
+    """Return the weight of a memory last stated or used at that time; every use slows the fading."""
     if not since:
         return 1.0
     days = max(0.0, (microseconds(now) - microseconds(since)) / _DAY)
@@ -32,7 +32,7 @@ def weight(kind: MemoryKind, since: str, now: str, uses: int = 0) -> float:
 
 
 def fade_memory(memory: Memory, now: str, use: MemoryUse | None = None) -> Memory:
-    """Return a memory with what it weighs now; one that is pinned does not fade."""
+    """Return a memory with its current weight; a pinned one does not fade."""
     times = 0 if use is None else use.times
     if memory.pinned:
         return replace(memory, weight=1.0, uses=times)

@@ -1,6 +1,6 @@
-"""What was learned in a task: what failed and why, what then worked, what was refused, why it was given up.
+"""Lessons of a task: failures and their causes, fixes, refused results, reasons for giving up.
 
-Owns the pairing of errors with what fixed them: of tools by their aim, of people by what they said before and after. Every note
+Owns the pairing of errors with their fixes: for tools by target, for people by what they said before and after. Every note
 quotes its sources.
 """
 
@@ -33,11 +33,11 @@ def lessons_of(
     words: Mapping[str, str],
     arcs: Sequence[Arc] = (),
 ) -> list[MemoryNote]:
-    """Return what the messages of a task teach that ended in this state."""
+    """Return the lessons in the messages of a task that ended in this state."""
     paired, left = _learn_from_failures(said, digests, words)
     if state is not TaskState.COMPLETED:
         paired = [*paired, *left]
-    # What tools showed and people told may be the same trouble: one lesson is enough.
+    # Tools and people may report the same problem: one lesson is enough.
     known = {source for note in paired for source in note.sources}
     learned = [note for note in _learn_from_arcs(said, arcs, words) if not known & set(note.sources)]
     known |= {source for note in learned for source in note.sources}
@@ -48,7 +48,7 @@ def lessons_of(
 def _learn_from_arcs(
     said: Sequence[Message], arcs: Sequence[Arc], words: Mapping[str, str]
 ) -> Iterator[MemoryNote]:
-    """Yield what was wrong, why, what was done about it and what shows that it helped."""
+    """Yield the problem, its cause, the fix and the evidence."""
     after = 0
     for arc in arcs:
         if arc.cause is None:
@@ -72,7 +72,7 @@ def _trouble(text: str, words: Mapping[str, str]) -> str:
 
 
 def verdicts_of(task: Task, words: Mapping[str, str]) -> Iterator[MemoryNote]:
-    """Yield what was refused and why, and why a task was given up."""
+    """Yield refused results with the reasons, and why a task was given up."""
     for attempt in task.attempts:
         if attempt.verdict != "refused":
             continue
@@ -107,10 +107,10 @@ def verdicts_of(task: Task, words: Mapping[str, str]) -> Iterator[MemoryNote]:
 
 @dataclass(slots=True)
 class _RepeatedFailure:
-    """The same thing failing, perhaps several times."""
+    """One recurring failure."""
 
     first: Digest
-    last: int  # place of the last failure among the digests
+    last: int  # index of the last failure among the digests
     times: int = 1
     homes: list[Ref] = field(default_factory=list[Ref])
 
@@ -118,7 +118,7 @@ class _RepeatedFailure:
 def _learn_from_failures(
     said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
 ) -> tuple[list[MemoryNote], list[MemoryNote]]:
-    """Return lessons of what failed and then worked; and of what still failed at the end."""
+    """Return lessons from failures that were fixed, and from those that still failed at the end."""
     revisions = {m.id: m.revision for m in said}
     order = {m.id: place for place, m in enumerate(said)}
     open_now: dict[str, _RepeatedFailure] = {}
@@ -178,11 +178,11 @@ def _lesson(
         parts.append(words["worked_after"].format(deeds=words["comma"].join(deeds) or other))
         homes += [d.call for d in mended[-DEEDS:]]
     elif cause is None and trouble.first.kind in ("edit", "write", "read", "list"):
-        return None  # a slip of the pen that the next try put right
+        return None  # a typo that the next try corrected
     else:
         parts.append(words["then_worked"])
     homes.append(success.result or success.call)
-    # The first failure names the lesson; more tries do not make it another one.
+    # The first failure names the lesson; more attempts do not make another one.
     return _note(
         words["stop"].join(part.rstrip(".。") for part in parts), homes, revisions, success.timestamp, 0.8
     )
@@ -196,7 +196,7 @@ def _note(
 
 
 def _cause(said: Sequence[Message], first: int, last: int) -> tuple[str, Message] | None:
-    """Return what the assistant found out between two messages: the sentence that says why, the last one of the best."""
+    """Return the assistant's explanation between two messages: the last of the best sentences that state a cause."""
     best: tuple[float, str, Message] | None = None
     for message in said[first + 1 : last + 1]:
         if message.role != "assistant":
@@ -222,7 +222,7 @@ def _explains(piece: CueSentence) -> float:
 def _learn_from_user(
     state: TaskState, said: Sequence[Message], words: Mapping[str, str]
 ) -> Iterator[MemoryNote]:
-    """Yield what the user said was wrong, with what the assistant found, once the user (or a verdict) says that it works."""
+    """Yield problems that the user reported, with the assistant's findings, once the user (or a verdict) confirms the fix."""
     trouble: tuple[str, Message] | None = None
     began = 0
     for place, message in enumerate(said):
@@ -264,7 +264,7 @@ def _make_lesson(
 
 
 def _corrections(said: Sequence[Message], words: Mapping[str, str]) -> list[MemoryNote]:
-    """Return what the user put right, where it says what is right."""
+    """Return the user's corrections that state what is right."""
     out: list[MemoryNote] = []
     for place, message in enumerate(said):
         if message.role != "user" or not any(m.role == "assistant" for m in said[:place]):

@@ -1,10 +1,10 @@
-"""What is remembered of a task: its summary, what came of it, what was learned, which files changed.
+"""Memories of a task: its summary, outcomes, lessons, and changed files.
 
-Owns the recipe: from a task and its live messages to memories, by rules, each with the revisions it rests on. What the messages
-say (`found_in`) is an artefact under a key over their content; what the task's own events say (results, feedback, reasons) is
+Owns the recipe: from a task and its live messages to memories, by rules, each with the revisions it rests on. The findings in
+messages (`found_in`) are an artefact under a key over their content; the task's own events (results, feedback, reasons) are
 read anew every time, so nothing outlives them. The id of a memory follows from its kind, its task and the messages it rests on,
-never from its words: it is the same after a rebuild and gives nothing away. Not here: reading a store, the person's own layer
-(`tasks/memory/acts`) and what people prefer across tasks (`tasks/preferences/preferences`).
+never from its text: it is the same after a rebuild and reveals nothing. Not here: reading a store, the user's changes
+(`tasks/memory/acts`) and preferences across tasks (`tasks/preferences/preferences`).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.task import Memory, MemoryKind, Task, TaskState
 
-#: How memories are made by rules; the version goes up whenever the same messages would give others.
+#: The recipe of rule-made memories; raise its version whenever the same messages would give others.
 RECIPE = Recipe("task-memory", 3, {"summary": SUMMARY_TOKENS})
-#: States in which something is remembered: what was sent back with feedback is a lesson already.
+#: States that leave memories: a result sent back with feedback is a lesson already.
 ENDED = frozenset({TaskState.COMPLETED, TaskState.INCOMPLETE, TaskState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryArtefact:
-    """What the messages of a task say, by rules: the artefact."""
+    """The artefact: rule-made findings in the messages of a task."""
 
     summary: str
     sources: tuple[Ref, ...]  # of the summary
@@ -49,12 +49,12 @@ class MemoryArtefact:
 
 
 def key_of(state: TaskState, messages: Sequence[Message]) -> bytes:
-    """Return the key of what messages say about a task that ended in a state."""
+    """Return the key of the findings for a task that ended in a state."""
     return RECIPE.key([state.value, *inputs_of(messages)])
 
 
 def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough_count) -> MemoryArtefact:
-    """Return what messages say about a task that ended (or stands) in a state."""
+    """Return the findings in the messages of a task that ended (or is) in a state."""
     said = filter_quotable(messages)
     if not said:
         return MemoryArtefact("", (), (), "", "")
@@ -80,7 +80,7 @@ def found_in(state: TaskState, messages: Sequence[Message], count: Count = rough
 def assemble_memories(
     task: Task, found: MemoryArtefact, changes: Sequence[FileChangeNote] = ()
 ) -> list[Memory]:
-    """Return the memories of a task: what its messages say, with what its own events say."""
+    """Return the memories of a task: from its messages, and from its own events."""
     words = words_of(found.language or language_of(f"{task.title} {task.reason} {' '.join(task.feedback)}"))
     accepted = list(accepted_of(task, words))
     notes = [n for n in found.notes if not (accepted and n.sort == REPORT)]
@@ -88,7 +88,7 @@ def assemble_memories(
     out = [summary for summary in [_summary(task, found)] if summary is not None]
     seen: dict[tuple[str, tuple[Ref, ...]], int] = {}
     for note in notes:
-        # Counted by rule: what one rule finds more or less does not rename what another found in the same message.
+        # Counted by rule: a change in the findings of one rule does not rename those of another in the same message.
         number = seen[note.sort, note.messages] = seen.get((note.sort, note.messages), -1) + 1
         out.append(_memory(task, note, number))
     return out
@@ -117,7 +117,7 @@ def _memory(task: Task, note: MemoryNote, number: int) -> Memory:
     )
 
 
-# -- as it is stored ---------------------------------------------------------------------------------------------
+# -- stored form -------------------------------------------------------------------------------------------------
 
 
 def encode_found(found: MemoryArtefact) -> bytes:
@@ -146,7 +146,7 @@ def encode_found(found: MemoryArtefact) -> bytes:
 
 
 def decode_found(body: bytes) -> MemoryArtefact:
-    """Return what `encode_found` wrote."""
+    """Read what `encode_found` wrote."""
     data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         told = tuple(

@@ -1,7 +1,7 @@
-"""Memories in the words of a model: from its lines to the same nouns that the rules make.
+"""Memories written by a model: from the lines of its answer to the same nouns that the rules make.
 
-Owns the labels by which lines are distinguished and what stays of the rule-made memories beside them: results, feedback and
-reasons that people wrote down, and changed files, are facts that no model rewrites.
+Owns the labels by which lines are distinguished and which rule-made memories stay beside them: results, feedback and
+reasons that users wrote down, and changed files, are facts that no model rewrites.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WRITTEN = frozenset({MemoryKind.SUMMARY, MemoryKind.OUTCOME, MemoryKind.LESSON}
 def by_model(
     task: Task, rules: Sequence[Memory], text: str, revisions: Mapping[Ref, Ref], found: MemoryArtefact
 ) -> list[Memory]:
-    """Return the memories of a task where a model wrote some; what rules made stands where the model wrote nothing of use."""
+    """Return the memories of a task that a model wrote, and the rule-made ones where its answer was unusable."""
     known = {message.seq: message for message in revisions}
     ours = set(revisions.values())
     written: list[Memory] = []
@@ -44,7 +44,7 @@ def by_model(
     for line in lines_of(text, known):
         kind = _LABELS.get(line.label)
         if kind is None or (not line.messages and kind is not MemoryKind.SUMMARY):
-            continue  # without a mark it cannot be looked up
+            continue  # without a handle it cannot be looked up
         number = seen[kind, line.messages] = seen.get((kind, line.messages), -1) + 1
         summary = kind is MemoryKind.SUMMARY
         if summary and number:
@@ -63,5 +63,5 @@ def by_model(
 
 
 def _from_messages(memory: Memory, ours: set[Ref]) -> bool:
-    """Return True if rules made it from messages; what people wrote down rests on events of the task."""
+    """Return True if rules made it from messages; text that users wrote rests on events of the task."""
     return memory.kind is MemoryKind.SUMMARY or bool(set(memory.sources) & ours) or memory.by != "rules"

@@ -1,7 +1,7 @@
-"""What a sentence does in a talk: it asks, requests, wishes, plans, instructs, tells that something is wrong, or reports.
+"""Speech acts of sentences: questions, requests, wishes, plans, instructions, problem reports, outcome reports.
 
 Owns distinguishing these by grammar: word order, mood, aspect, negation, modal verbs and other closed classes
-(`memory_moves.toml`), because what people talk about has no end and how they ask or report has one. Not here: deciding what came
+(`memory_moves.toml`), because subjects are unlimited and the ways to ask or report are not. Not here: deciding the outcome
 of a task.
 """
 
@@ -46,21 +46,21 @@ def _has(kind: str, text: str) -> bool:
 
 
 def asks(piece: CueSentence) -> bool:
-    """Return True for a question, with or without its mark; with a full stop it is none, whatever its words."""
+    """Return True for a question, with or without its mark; a full stop rules it out, whatever the words."""
     text = piece.text.strip()
     return "question" in piece.cues or (not text.endswith((".", "。", "!", "！")) and _has("asks", text))
 
 
 def wishes(text: str) -> bool:
-    """Return True for what a person wants, hopes, plans or asks for."""
+    """Return True for what a person wants, hopes, plans or requests."""
     return _has("wishes", text.strip()) or instructs(text)
 
 
 def wrong(piece: CueSentence, *, first: bool = False) -> bool:
-    """Return True if a sentence says what is wrong: it says no, not, too, still, but, or names an error.
+    """Return True if a sentence reports a problem: it says no, not, too, still, but, or names an error.
 
-    With `first`, for what opens a talk, any statement about something else than oneself counts: no message begins by saying that
-    all is as it should be.
+    With `first`, for the opening of a talk, any statement about something other than oneself counts: no message begins by
+    saying that all is as it should be.
     """
     if "error" in piece.cues or _has("why", piece.text):
         return True
@@ -75,17 +75,17 @@ def wrong(piece: CueSentence, *, first: bool = False) -> bool:
 
 
 def fails(piece: CueSentence) -> bool:
-    """Return True if something is still not as it should be."""
+    """Return True if something still does not work."""
     return _has("fails", piece.text.strip()) or ("error" in piece.cues and "success" not in piece.cues)
 
 
 def proposes(text: str) -> bool:
-    """Return True for what a person suggests to do, or says is done in another way from now on."""
+    """Return True for a suggestion, or a statement of what will be done differently from now on."""
     return _has("proposes", text.strip()) or instructs(text)
 
 
 def instructs(text: str) -> bool:
-    """Return True for a sentence in the imperative: it begins with a bare verb, which an object or a particle follows."""
+    """Return True for a sentence in the imperative: it begins with a bare verb, followed by an object or a particle."""
     low = _BEFORE.sub("", lower_aligned(text.strip()))
     if _HAN.search(low):
         zh = _tables()[0]["zh"]
@@ -101,7 +101,7 @@ def instructs(text: str) -> bool:
 
 
 def reports(piece: CueSentence) -> bool:
-    """Return True for a sentence by which a message says how something went or is now: in the past or the perfect, or with a
+    """Return True for a sentence that reports an outcome or a state: in the past or the perfect, or with a
     number.
     """
     text = piece.text.strip()

@@ -1,6 +1,6 @@
-"""What came of a task: results that were accepted, decisions, tests that pass, what the user confirmed; and changed files.
+"""Outcomes of a task: accepted results, decisions, passing tests, the user's confirmations; and changed files.
 
-Owns the rules for these; every note quotes what it rests on. Not here: outcomes of a cancelled task: there is none.
+Owns the rules for these; every note quotes its sources. Not here: outcomes of a cancelled task: there are none.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.task import MemoryKind, Task, TaskState
 from backscroll.vocab.values.pattern import late
 
-#: The last report of the assistant: it steps back behind a result that was accepted.
+#: The last report of the assistant: it yields to an accepted result.
 REPORT = "report"
-#: Commands that check something, and the words by which such a check says that all is well.
+#: Commands that check something, and the words by which such a check reports success.
 _CHECKS = late(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|go test|cargo (?:test|check|clippy|build)|"
     r"(?:npm|pnpm|yarn|bun) (?:run )?(?:test|build|lint|check)|make (?:test|check|lint|all)|mypy|pyright|ruff|eslint|tsc|"
@@ -61,7 +61,7 @@ def outcomes_of(
     words: Mapping[str, str],
     arcs: Sequence[Arc] = (),
 ) -> list[MemoryNote]:
-    """Return what the messages say came of a task that ended in this state: cause, fix and evidence first (`arcs`)."""
+    """Return the outcomes in the messages of a task that ended in this state: cause, fix and evidence first (`arcs`)."""
     if state is TaskState.CANCELLED:
         return []
     out = [_came(arc, words) for arc in arcs if arc.fix is not None]
@@ -77,9 +77,9 @@ def outcomes_of(
 
 
 def _came(arc: Arc, words: Mapping[str, str]) -> MemoryNote:
-    """Return what was done about something, why, and what shows that it helped."""
+    """Return the fix, its cause, and the evidence that it helped."""
     sources = tuple(dict.fromkeys(part.message.revision for part in arc.parts))
-    # The message with the fix names the note: it stays the same when evidence follows.
+    # The message with the fix names the note: it stays the same when evidence is added.
     home = arc.fix or arc.parts[0]
     sure = 0.8 if arc.evidence is not None else 0.6
     text = words["came"].format(text=arc.line())
@@ -89,7 +89,7 @@ def _came(arc: Arc, words: Mapping[str, str]) -> MemoryNote:
 
 
 def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[MemoryNote]:
-    """Yield results that were accepted; one whose words are withheld says nothing."""
+    """Yield accepted results; one whose text is withheld states nothing."""
     if task.state is TaskState.CANCELLED:
         return
     for attempt in task.attempts:
@@ -111,9 +111,10 @@ def accepted_of(task: Task, words: Mapping[str, str]) -> Iterator[MemoryNote]:
 
 
 def _note_report(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[MemoryNote]:
-    """Yield the last report of a completed task, without a written result: its weightiest sentences.
+    """Yield the last report of a completed task without a written result: its heaviest sentences.
 
-    A last word that says nothing ("You're welcome!") or only answers how it went ("Fingers crossed!") is not a report: the one before it is looked at.
+    A last message without content ("You're welcome!"), or one that only reacts to the outcome ("Fingers crossed!"), is not a report:
+    the one before it is used.
     """
     places = [n for n, m in enumerate(said) if m.role == "assistant" and m.text.strip()]
     spoken = [said[n] for n in reversed(places) if not _closes(said, n)]
@@ -134,12 +135,12 @@ def _note_report(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[
 
 
 def _closes(said: Sequence[Message], place: int) -> bool:
-    """Return True for a few words behind a message of the user that wants nothing."""
+    """Return True for a few words after a message of the user that makes no request."""
     before = said[place - 1] if place else None
     if before is None or before.role != "user" or size_of(said[place].text) > LAST_WORD:
         return False
     if len(said[place].content.parts) > 1:
-        return False  # with calls of tools there is more to it
+        return False  # with tool calls there is more to it
     return not any(asks(p) or wishes(p.text) or wrong(p) for p in mark_sentences(before.text[:READ]))
 
 
@@ -155,7 +156,7 @@ def _worth(found: Sequence[CueSentence], number: int) -> float:
 def _note_decisions(
     said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
 ) -> Iterator[MemoryNote]:
-    # What is meant for good is a preference, and remembered as such.
+    # A lasting wish is a preference, and remembered as one.
     found = [
         e
         for e in findings(said, digests).open
@@ -171,7 +172,7 @@ def _note_decisions(
 
 
 def _weightiest(found: Sequence[Essential], most: int) -> list[Essential]:
-    """Choose the weightiest and newest, in the order in which they were said."""
+    """Choose the heaviest and newest, in the order of the conversation."""
     ranked = sorted(range(len(found)), key=lambda n: (-found[n].weight, -n))[:most]
     return [found[n] for n in sorted(ranked)]
 
@@ -184,7 +185,7 @@ def is_check(digest: Digest) -> bool:
 def _passing(
     said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
 ) -> Iterator[MemoryNote]:
-    """Find checks that pass at the end: the last run of each."""
+    """Return checks that pass at the end: the last run of each."""
     last: dict[str, Digest] = {}
     for digest in digests:
         if is_check(digest) and (has_succeeded(digest) or has_failed(digest)):
@@ -206,7 +207,7 @@ def _passing(
 
 
 def _note_confirmations(said: Sequence[Message], words: Mapping[str, str]) -> Iterator[MemoryNote]:
-    """Yield what the user said works, together with what it is about: the last ones."""
+    """Yield what the user says works, together with its subject: the last ones."""
     found: list[MemoryNote] = []
     for message in said:
         if message.role != "user":
@@ -237,7 +238,7 @@ def _note_confirmations(said: Sequence[Message], words: Mapping[str, str]) -> It
 def files_of(
     said: Sequence[Message], digests: Sequence[Digest], words: Mapping[str, str]
 ) -> list[MemoryNote]:
-    """Return files that tools changed, one note each; of very many the last ones."""
+    """Return files that tools changed, one note each; of very many only the last ones."""
     revisions = {m.id: m.revision for m in said}
     touched: dict[str, list[tuple[Ref, Ref, str]]] = {}
     for digest in digests:
@@ -249,7 +250,7 @@ def files_of(
     for path, rows in list(touched.items())[-FILES:]:
         times = words["changed_once"] if len(rows) == 1 else words["changed_times"].format(n=len(rows))
         text = words["changed"].format(path=path, what=times)
-        # The first message that touched it names the note: it stays the same when more changes follow.
+        # The first message that touched it names the note: it stays the same when more changes are added.
         sources = tuple(dict.fromkeys(row[1] for row in rows))
         out.append(MemoryNote(MemoryKind.FILE, text, (rows[0][0],), sources, rows[-1][2], 1.0, path))
     return out
@@ -258,7 +259,7 @@ def files_of(
 def with_changes(
     notes: Sequence[MemoryNote], changes: Sequence[FileChangeNote], words: Mapping[str, str]
 ) -> list[MemoryNote]:
-    """Return notes of files together with the changes that were logged: what was written about a file says more than a number."""
+    """Return notes of files together with the logged changes: a description of a change says more than a number."""
     logged: dict[str, list[FileChangeNote]] = {}
     for change in changes:
         if change.path.strip():

@@ -1,8 +1,8 @@
-"""What a model is asked about a task, and what is read from its answer: memories, plans, follow-up questions.
+"""Requests to a model about a task, and the parsing of its answers: memories, plans, follow-up questions.
 
 Owns the plans (`derive/models/request` calls them so): the data inside a frame, the texts of the prompts (`prompts/*.toml`), the
-rule-made text that stands until the answer can be used; and the reading of the answer, line by line, each with the marks of the
-messages it rests on. A line whose marks lead nowhere is left out: what a model cannot show is not remembered. Not here: calling a
+rule-made text that is used until the answer is valid; and parsing the answer, line by line, each with the handles of its
+sources. A line whose handles are invalid is left out: an unsupported statement is not remembered. Not here: calling a
 model.
 """
 
@@ -32,7 +32,7 @@ _LABEL = late(r"^\**\s*([A-Za-z\u4e00-\u9fff]{2,12})\s*\**\s*[:：]\s*\**\s*")
 
 
 class AnswerLine(NamedTuple):
-    """One line of an answer: what it is called, what it says, which messages it names."""
+    """One line of an answer: its label, its text, the messages it names."""
 
     label: str
     text: str
@@ -40,12 +40,12 @@ class AnswerLine(NamedTuple):
 
 
 def recipe(name: str, model: str) -> Recipe:
-    """Return how a model makes texts of a kind."""
+    """Return the recipe of a kind of text by a model."""
     return Recipe(name, VERSION, {"input": INPUT}, model)
 
 
 def prompt_text(name: str, language: str, part: str, **facts: object) -> str:
-    """Return a text of `prompts/`, filled in."""
+    """Return a text of `prompts/` with its placeholders filled."""
     table = _prompts(name)
     return table["zh" if language.startswith("zh") else "en"][part].format(**facts)
 
@@ -67,7 +67,7 @@ def plan_request(
     limit: int,
     sources: Sequence[Ref],
 ) -> RecipePlan[Gist]:
-    """Return what to ask: `stand_in` is what the rules made of the same, `given` all that the model gets to see."""
+    """Return the request: `stand_in` is what the rules made of the same, `given` everything that the model sees."""
     how = recipe(name, model)
     frame = frame_name(f"{given}\n{stand_in}")
     words = max(80, int(limit * PROSE))
@@ -90,7 +90,7 @@ def plan_request(
 
 
 def render_messages(messages: Sequence[Message], count: Count) -> str:
-    """Return messages as a model sees them, each with its handle; where they are too many, the older ones as gists."""
+    """Return messages as a model sees them, each with its handle; if they are too many, the older ones as gists."""
     said = filter_quotable(messages)
     lines = [f"{handle_of(m.id)} {m.author or m.role}: {_short(flat(m))}" for m in said]
     sizes = [count(line) for line in lines]

@@ -1,7 +1,7 @@
-"""The messages of a task as turns of a talk: what each does, and how well each of its sentences would tell a cause, a fix or evidence.
+"""The messages of a task as turns of a talk: the speech acts of each, and the weight of each sentence as cause, fix or evidence.
 
-Owns the weights of words (`memory_arcs.toml`) and the flags of a message: it asks or wishes, says what is wrong, follows the
-results of tools. Thanks, wishes, questions and plans tell nothing. Not here: choosing.
+Owns the weights of words (`memory_arcs.toml`) and the flags of a message: it asks or wishes, reports a problem, follows the
+results of tools. Thanks, wishes, questions and plans are no evidence. Not here: choosing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLAN = late(
 
 @dataclass(frozen=True, slots=True)
 class SentenceWeights:
-    """A sentence with what it may tell."""
+    """A sentence with its weights."""
 
     place: int  # of its message
     number: int  # of the sentence among all
@@ -54,16 +54,16 @@ class SentenceWeights:
 
 @dataclass(slots=True)
 class MessageSigns:
-    """What a message does in the talk, and its sentences."""
+    """The speech acts of a message, and its sentences."""
 
     role: str  # user, assistant, tool
     told: list[SentenceWeights] = field(default_factory=list[SentenceWeights])
-    long: bool = False  # an essay or a paste: where its sentences stand says little
+    long: bool = False  # an essay or a paste: the position of its sentences means little
     open: bool = False  # it asks, requests or wishes something
-    wrong: bool = False  # it says what is wrong
+    wrong: bool = False  # it reports a problem
     fails: bool = False
     edits: bool = False  # it calls a tool that changes something
-    seen: bool = False  # results of tools came right before it
+    seen: bool = False  # it directly follows results of tools
 
 
 @cache
@@ -80,7 +80,7 @@ def _tables() -> Mapping[str, Mapping[str, Sequence[tuple[re.Pattern[str], float
 
 
 def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[int, MessageSigns]:
-    """Return what was said, message by message. A message without words lends its calls to the next one; what a command showed is
+    """Return the talk message by message. A message without text passes its calls to the next one; the output of a command is
     a turn of its own.
     """
     out: dict[int, MessageSigns] = {}
@@ -120,7 +120,7 @@ def turns_of(said: Sequence[Message], digests: Sequence[Digest] = ()) -> dict[in
 
 
 def _read(turn: MessageSigns, message: Message, place: int, looked: bool, count: int) -> int:
-    """Read the sentences of a message into its turn; gives how many there are by then."""
+    """Parse the sentences of a message into its turn; return the running number of sentences."""
     before = cut = ""
     user = message.role == "user"
     for piece in mark_sentences(message.text[:READ]):
@@ -141,7 +141,7 @@ def _read(turn: MessageSigns, message: Message, place: int, looked: bool, count:
             before = ""
             continue
         cause, fix, evidence, advice = _weigh(plain, message.role, "success" in piece.cues, seen=turn.seen)
-        # What is told before any check is the trouble, not its cause; what is pasted was not found out here.
+        # A statement before any check is the problem, not its cause; a pasted text is no finding of this talk.
         weights = (0.0, 0.0, 0.0) if user and turn.long else (cause if looked else 0.0, fix, evidence)
         if PLAN.match(plain):
             before = plain
@@ -161,7 +161,7 @@ def size_of(text: str) -> int:
 
 
 def plain_of(text: str) -> str:
-    """Return a sentence without thanks before it; empty if nothing is left that says something."""
+    """Return a sentence without thanks before it; empty if nothing informative remains."""
     thanks = _THANKS.match(text)
     rest = text if thanks is None else text[thanks.end() :]
     if _WISHES.search(rest.replace("’", "'")) or size_of(rest) < SHORT:
@@ -182,6 +182,6 @@ def _weigh(text: str, role: str, success: bool, *, seen: bool) -> tuple[float, f
     advice = sums["advice"] > 0
     sums["fix"] += sums["advice"]
     if role == "user":
-        # People ask for what is to be done, and say how it went.
+        # Users request actions, and report outcomes.
         return sums["cause"] * 0.6, sums["fix"] * 0.4, sums["evidence"] + 0.4 + 0.6 * success, advice
     return sums["cause"], sums["fix"], sums["evidence"] + 0.3 * success, advice

@@ -1,7 +1,7 @@
-"""Memories as text: the lines of the memory section, of what a new task begins with, of a reminder.
+"""Memories as text: the lines of the memory section, of the start of a new task, of a reminder.
 
-Owns the wording and the order; the words of our own are data (`memory_words.toml`). What is told is said to be a record, not a
-request. Not here: choosing what is told.
+Owns the wording and the order; the fixed words are data (`memory_words.toml`). Memories are presented as a record, not as a
+request. Not here: choosing them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backscroll.vocab.task import Memory, MemoryKind
 
 
 def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = True) -> str:
-    """Return a memory on one line, with handles of what it rests on."""
+    """Return a memory on one line, with the handles of its sources."""
     words = words_of(language)
     text = words_told(memory)
     kind = f"{words[f'kind_{memory.kind.value}']}{words['colon']}" if label else ""
@@ -27,23 +27,23 @@ def line_of(memory: Memory, home: str, language: str = "en", *, label: bool = Tr
 
 
 def words_told(memory: Memory) -> str:
-    """Return the words of a memory as a line tells them."""
+    """Return the text of a memory as it appears on a line."""
     return quote_text(_bare(memory.text), LINE)
 
 
 def told_as(memory: Memory) -> str:
-    """Return a memory and the words in which it is told, as the caller names them."""
+    """Return a memory and its text, as the caller names them."""
     digest = hashlib.sha256(words_told(memory).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{memory.id}:{digest[:12]}"
 
 
 def _bare(text: str) -> str:
-    """Return words without the handles inside them: those stand at the end of the line."""
+    """Return text without the handles inside it: those are at the end of the line."""
     return IN_TEXT.sub("", text)
 
 
 def handles_of(memory: Memory, home: str) -> list[str]:
-    """Return the handles of what a memory rests on, as they are read in a thread."""
+    """Return the handles of a memory's sources, as used in a thread."""
     in_text = list(dict.fromkeys(IN_TEXT.findall(memory.text)))
     if in_text:
         return in_text
@@ -68,7 +68,7 @@ def sources_of(memories: Sequence[Memory]) -> tuple[Ref, ...]:
 
 
 def is_long_term(memory: Memory) -> bool:
-    """Return True for what outlives its task everywhere: not what one task alone was about."""
+    """Return True for kinds that apply beyond their task, not only to it."""
     return memory.pinned or memory.kind in (
         MemoryKind.PREFERENCE,
         MemoryKind.FACT,

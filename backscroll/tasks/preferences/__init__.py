@@ -1,1 +1,1 @@
-"""What users prefer and what is lastingly known about them, read from what they say. Pure."""
+"""Users' preferences and lasting facts about users, read from their messages. Pure."""

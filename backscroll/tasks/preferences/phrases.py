@@ -1,4 +1,4 @@
-"""The phrases by which people state preferences, and what preferences are about: tables, read once.
+"""The phrases by which users state preferences, and the subjects of preferences: tables, read once.
 
 Owns the reading of `preferences_en.toml`, `preferences_zh.toml` and `preferences_matters.toml`. Not here: texts.
 """
@@ -24,21 +24,21 @@ class PreferencePattern(NamedTuple):
     aspect: str  # said, named, spoken, styled
     sign: int
     strength: float
-    taste: bool  # what a person likes or is, rather than what is to be done
+    taste: bool  # what a person likes or is, rather than an instruction
     plain: bool  # about a person: words that name tools or styles elsewhere mean something else here
-    describes: bool  # the same words may also say what happens
+    describes: bool  # the same words may also describe an event
     pattern: re.Pattern[str]
 
 
 class PreferencePhrases(NamedTuple):
-    """The ways of one language."""
+    """The patterns of one language."""
 
-    firm: re.Pattern[str]  # meant for good
+    firm: re.Pattern[str]  # meant to last
     once: re.Pattern[str]  # meant for one case
     reported: re.Pattern[str]  # another person speaks from here on
-    happens: re.Pattern[str]  # says what happens
-    turns: re.Pattern[str]  # what comes before is chat
-    whole: re.Pattern[str]  # by which a whole sentence is meant for good
+    happens: re.Pattern[str]  # describes an event
+    turns: re.Pattern[str]  # what comes before is small talk
+    whole: re.Pattern[str]  # makes a whole sentence meant to last
     whole_strength: float
     lead_in: tuple[str, ...]
     not_these: tuple[str, ...]
@@ -46,10 +46,10 @@ class PreferencePhrases(NamedTuple):
 
 
 class PreferenceTopics(NamedTuple):
-    """What preferences are about."""
+    """The subjects of preferences."""
 
     languages: Mapping[str, str]  # by name
-    styles: Sequence[tuple[re.Pattern[str], str, str]]  # how it is recognised, group, value
+    styles: Sequence[tuple[re.Pattern[str], str, str]]  # pattern, group, value
     opposites: Mapping[tuple[str, str], str]
     tools: Sequence[tuple[re.Pattern[str], str, str]]
     written: re.Pattern[str]  # things that are written: their language is not that of the answers
@@ -84,7 +84,7 @@ def phrases(language: str) -> PreferencePhrases:
         for row in data[aspect]
         for pattern in row["patterns"]
     )
-    # Longer ways to lead in are taken off first.
+    # Longer lead-ins are removed first.
     lead_in = tuple(sorted(data["lead_in"], key=lambda word: (-len(word), word)))
     return PreferencePhrases(
         firm=re.compile(data["firm"]),

@@ -1,7 +1,7 @@
-"""Preferences: what the user wants done in one way and not in another, learned with evidence, used as defaults.
+"""Preferences: how users want things done, learned with evidence, used as defaults.
 
-Owns the fold over statements in order: said again, it is surer; contradicted, the latest wins and the other steps back (it is
-there again when the contradiction is deleted); and what follows from them (`defaults_from`). Not here: reading a store and the
+Owns the fold over statements in order: repetition adds certainty; after a contradiction the latest wins and the other is superseded (it
+returns when the contradiction is deleted); and the resulting defaults (`defaults_from`). Not here: reading a store and the
 clock: ages are given.
 """
 
@@ -18,13 +18,13 @@ from backscroll.tasks.preferences.tuning import ALIKE, DOUBT, SUPERSEDED, SUREST
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.task import Memory, MemoryKind
 
-#: How statements are read; the version goes up whenever the same message would give others.
+#: The recipe of statements; raise its version whenever the same message would give others.
 RECIPE = Recipe("preferences", 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A preference, with everything that was said for it."""
+    """A preference, with all statements of it."""
 
     aspect: Aspect
     topic: str
@@ -32,7 +32,7 @@ class Preference:
     sign: int
     stated: tuple[PreferenceStatement, ...]
     confidence: float
-    superseded: bool = False  # something later says the contrary
+    superseded: bool = False  # a later statement contradicts it
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -46,11 +46,11 @@ class Preference:
 
     @property
     def sources(self) -> tuple[Ref, ...]:
-        """The revisions that say it."""
+        """The revisions that state it."""
         return tuple(dict.fromkeys(s.revision for s in self.stated))
 
     def memory(self, task: str = "") -> Memory:
-        """Return the preference as a memory; it lives where it was said first."""
+        """Return the preference as a memory, in the thread where it was first stated."""
         first, last = self.stated[0], self.stated[-1]
         return Memory(
             statement_id(first),
@@ -65,7 +65,7 @@ class Preference:
 
 
 def statement_id(stated: PreferenceStatement) -> str:
-    """Return the id of a preference by one of its statements: never by its words."""
+    """Return the id of a preference, derived from one of its statements: never from its text."""
     return memory_id("preference", "", (stated.message,), stated.number)
 
 
@@ -117,7 +117,7 @@ def _contrary(held: _PreferenceState, one: PreferenceStatement, words: frozenset
     alike = first.value.casefold() == one.value.casefold()
     if alike:
         return first.sign != one.sign
-    return first.sign > 0 and one.sign > 0  # of a topic only one value holds
+    return first.sign > 0 and one.sign > 0  # only one value of a topic holds
 
 
 def _preference(held: _PreferenceState) -> Preference:
@@ -125,7 +125,7 @@ def _preference(held: _PreferenceState) -> Preference:
     miss = 1.0
     seen: set[Ref] = set()
     for one in held.stated:
-        if one.message not in seen:  # saying it twice in one breath is saying it once
+        if one.message not in seen:  # repeating it within one message counts once
             miss *= 1.0 - one.strength
             seen.add(one.message)
     sure = min(SUREST, 1.0 - miss) * DOUBT ** min(4, held.doubts)
@@ -141,12 +141,12 @@ def _preference(held: _PreferenceState) -> Preference:
     )
 
 
-# -- what follows ------------------------------------------------------------------------------------------------
+# -- defaults ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPreference:
-    """A tool that is preferred to others of its kind, or is not to be used."""
+    """A tool that is preferred to others of its kind, or must not be used."""
 
     group: str
     name: str
@@ -156,27 +156,27 @@ class ToolPreference:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceDefaults:
-    """What preferences make of a prompt, a plan, an answer."""
+    """What preferences set in a prompt, a plan, an answer."""
 
     language: str = ""  # a code such as zh; empty: unknown
-    name: str = ""  # what the user wants to be called
+    name: str = ""  # the user's preferred form of address
     style: tuple[str, ...] = ()  # lines in the user's words
     tools: tuple[ToolPreference, ...] = ()
-    practices: tuple[str, ...] = ()  # how else things are to be done, in the user's words
-    tastes: tuple[str, ...] = ()  # what the user likes or not, in the user's words
-    memories: tuple[str, ...] = ()  # ids of what it follows from
+    practices: tuple[str, ...] = ()  # other instructions, in the user's words
+    tastes: tuple[str, ...] = ()  # likes and dislikes, in the user's words
+    memories: tuple[str, ...] = ()  # ids of the preferences it follows from
 
 
 def guides(memory: Memory) -> bool:
-    """Return True for a preference that says how things are to be done; False for what a person merely likes."""
+    """Return True for a preference about how things are to be done; False for a mere like."""
     found = read_text(memory.text)
     return not found or any(read.aspect != "taste" for read in found)
 
 
 def defaults_from(preferences: Iterable[Memory]) -> PreferenceDefaults:
-    """Return what follows from preferences; where two speak of the same, the later one steps back unless it is surer.
+    """Return the defaults set by preferences; of several on one topic a pinned one wins, else the most certain.
 
-    Reads their words again, so a preference that a person wrote down or reworded counts like one that was learned.
+    Parses their text again, so a preference that the user added or edited counts like a learned one.
     """
     ranked = sorted(preferences, key=lambda m: (not m.pinned, -m.confidence * m.weight, m.id))
     language = name = ""

@@ -1,7 +1,7 @@
-"""A profile: what is lastingly known about a person, in lines for a prompt, each with what it rests on.
+"""A profile: lasting facts about a user, as lines for a prompt, each with its sources.
 
-Owns which facts of a graph last, which come first, and their wording. A line says nothing that its own sources do not: a name
-that only another message says is not used, so that deleting the one never leaves the other behind. Not here: choosing threads and
+Owns which facts of a graph last, their order, and their wording. A line states nothing that its own sources do not: a name
+that only another message states is not used, so that deleting the one never leaves the other behind. Not here: choosing threads and
 reading graphs from a store. Words are data (`profile.toml`).
 """
 
@@ -26,13 +26,13 @@ from backscroll.vocab.ids import Ref
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """One thing that is known, in words."""
+    """One fact as text."""
 
     line: str
-    predicate: str  # empty: several, of another node
+    predicate: str  # empty: several, about another node
     facts: tuple[Fact, ...]
-    sources: tuple[Ref, ...]  # what the line rests on; where something was said often, the newest
-    everywhere: frozenset[Ref]  # every revision that says it
+    sources: tuple[Ref, ...]  # the sources of the line; if there are many, the newest
+    everywhere: frozenset[Ref]  # every revision that states it
 
 
 @cache
@@ -47,19 +47,19 @@ def _place() -> Mapping[str, int]:
 
 
 def words(language: str) -> Mapping[str, str]:
-    """Return the words around what is told."""
+    """Return the words around the facts."""
     return cast("Mapping[str, str]", _table()["zh" if language.startswith("zh") else "en"])
 
 
 def is_lasting(fact: Fact) -> bool:
-    """Return True for what stays so for a while and was said, or set by a person; not for a mood, an errand, a default."""
+    """Return True for a fact that lasts and was stated, or set by the user; not for a mood, an errand, a default."""
     name = "favourite" if fact.predicate.startswith("favourite") else fact.predicate
     said = fact.rank is Rank.PERSON or (fact.rank is Rank.SAID and fact.sure >= SURE)
     return said and name in _place()
 
 
 def person_in(graph: Graph, *names: str) -> NodeView | None:
-    """Return the node of the person who speaks: by what they are called, or as the user."""
+    """Return the node of the user: by name, or by role."""
     for name in (*names, "user"):
         found = graph.find(name) if name else None
         if found is not None:
@@ -68,14 +68,14 @@ def person_in(graph: Graph, *names: str) -> NodeView | None:
 
 
 def traits_of(graph: Graph, person: NodeView, language: str) -> list[ProfileLine]:
-    """Return what is lastingly known about a person, the weightiest first, then the newest."""
+    """Return lasting facts about a person, the heaviest first, then the newest."""
     facts = [f for f in (*person.attributes, *person.relations) if f.current and is_lasting(f)]
     out = [trait for fact in _once(facts) if (trait := trait_of(graph, fact, language)) is not None]
     return sorted(out, key=lambda trait: _place().get(_plain(trait.predicate), len(_place())))
 
 
 def trait_of(graph: Graph, fact: Fact, language: str) -> ProfileLine | None:
-    """Return one fact about a person in words; None if its sources do not say all of them."""
+    """Return one fact about a person as text; None if its sources do not state all of it."""
     told = _phrase(graph, fact, language)
     if told is None:
         return None
@@ -92,9 +92,9 @@ def around(
     said: Callable[[Ref], Sequence[Assertion]],
     hides: Callable[[Fact], bool] = lambda _: False,
 ) -> list[ProfileLine]:
-    """Return what is known about what a text names, and then about who is close to the person: one line for each node.
+    """Return facts about what a text names, and then about people close to the user: one line for each node.
 
-    `said` gives what a turn says, by its opening; `hides` says of a fact that it is not to be told.
+    `said` returns the messages of a turn, by its opening; `hides` returns True for a fact that must not be shown.
     """
     own = "" if person is None else person.id
     named = [name for name in graph.find_mentioned_nodes(text) if name != own][:NAMED]
@@ -118,7 +118,7 @@ def _node_line(
     said: Callable[[Ref], Sequence[Assertion]],
     hides: Callable[[Fact], bool],
 ) -> ProfileLine | None:
-    """Return a node with what lasts of it; what is said of the person stands on the person's own lines."""
+    """Return a node with its lasting facts; facts about the user are on the user's own lines."""
     known = (*node.attributes, *node.relations)
     facts = [f for f in known if f.current and is_lasting(f) and not hides(f)]
     naming = _naming(node, said) if facts else frozenset[Ref]()
@@ -141,7 +141,7 @@ def _node_line(
 
 
 def _phrase(graph: Graph, fact: Fact, language: str) -> tuple[str, Ref] | None:
-    """Return a fact in words, and the newest revision that says all of them."""
+    """Return a fact as text, and the newest revision that states all of it."""
     table, about = words(language), predicate(fact.predicate)
     label = one_line(about.zh if language.startswith("zh") else about.en, 40)
     if not fact.object and not is_relation(fact.predicate):
@@ -169,19 +169,19 @@ def _source(evidence: Evidence) -> Ref | None:
 
 
 def _naming(node: NodeView, said: Callable[[Ref], Sequence[Assertion]]) -> frozenset[Ref]:
-    """Return revisions that say the name of a node, the newest of them."""
+    """Return revisions that state the name of a node, the newest of them."""
     plain = node.name.casefold()
     claims = (claim for opening in node.interactions[-NAMED_IN:] for claim in said(opening))
     return frozenset(c.source for c in claims if c.source is not None and plain in c.quote.casefold())
 
 
 def said_in(fact: Fact) -> frozenset[Ref]:
-    """Return every revision, and every change of a person, that says a fact."""
+    """Return every revision, and every override, that states a fact."""
     return frozenset(ref for evidence in fact.evidence if (ref := _source(evidence)) is not None)
 
 
 def quotes_of(trait: ProfileLine) -> list[str]:
-    """Return the sentences that a line rests on, in small letters; one that a person set has none."""
+    """Return the sentences that support a line, in lower case; one set by an override has none."""
     said = (e.assertion for fact in trait.facts for e in fact.evidence)
     found = [claim.quote.casefold() for claim in said if claim is not None and claim.source in trait.sources]
     return found or ["\0"]
@@ -198,7 +198,7 @@ def _plain(name: str) -> str:
 def choose_traits(
     traits: Sequence[ProfileLine], question: str, most: int, encode: Encode | None = None
 ) -> list[ProfileLine]:
-    """Choose at most so many traits: first those that do harm when forgotten, then those nearest to the question."""
+    """Choose at most so many traits: first those that do harm when forgotten, then the most relevant ones."""
     always = [trait for trait in traits if trait.predicate in _table()["always"]][: most // 2]
     kept = {id(trait) for trait in always}
     rest = by_relevance([trait for trait in traits if id(trait) not in kept], question, encode)
@@ -208,7 +208,7 @@ def choose_traits(
 def by_relevance(
     traits: Sequence[ProfileLine], question: str, encode: Encode | None = None
 ) -> list[ProfileLine]:
-    """Return traits by how near they are to a question, by words and (where there is an encoder) by meaning; equals as they come."""
+    """Order traits by relevance to a question, by words and (with an encoder) by meaning; equal ones keep their order."""
     asked = set(terms_of(question))
     lines = [trait.line[2:] for trait in traits]
     near = [0.0] * len(lines)
@@ -221,7 +221,7 @@ def by_relevance(
 
 
 def within(traits: Iterable[ProfileLine], room: int, count: Callable[[str], int]) -> list[ProfileLine]:
-    """Return as many as fit, in order; one that is too long leaves room for shorter ones."""
+    """Return as many as fit, in order; one that is too long is skipped in favour of shorter ones."""
     out: list[ProfileLine] = []
     for trait in traits:
         cost = count(trait.line) + 1

@@ -1,4 +1,4 @@
-"""What one message of the user says about what they prefer: in English, in Chinese, in both.
+"""Reader of preferences: what one message of the user states, in English, in Chinese, in both.
 
 Owns the reading: which sentences state a preference, how firmly, for or against what, and what it is about (a language, a name, a
 style, a tool, or just a way to do things). Local: one message is read by itself. The phrases are data (`preferences_en.toml`,
@@ -29,7 +29,7 @@ _INJECTED = late(r"<([a-zA-Z][\w-]{2,40})(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
 _CLAUSE = late(r"[.!?;:,，。！？；：、\n\r(（\"“—–…]\s*|\s-\s")
 _ENDS = late(r"[.!?;,，。！？；\n]")
 _QUOTED = late(r"\"[^\"\n]{3,}\"|“[^”\n]{2,}”|「[^」\n]{2,}」|『[^』\n]{2,}』")
-#: Words of courtesy before a statement.
+#: Polite words before a statement.
 _CHAT = late(
     r"(?i)(?:(?:thanks|thank you|ok|okay|great|perfect|good|nice|cool|fine|oh|hey|please remember(?: that)?|remember(?: that)?"
     r"|please (?:keep|bear) in mind(?: that)?|(?:keep|bear) in mind(?: that)?|please note(?: that)?|note that"
@@ -49,11 +49,11 @@ class PreferenceStatement:
     """One statement of a preference."""
 
     aspect: Aspect
-    topic: str  # of which only one value can hold; empty: told by its words
-    value: str  # in its topic; empty if the words are all there is
+    topic: str  # on which only one value can hold; empty: derived from its words
+    value: str  # in its topic; empty if there are only words
     sign: int  # 1: do; -1: do not
     matter: str  # what is wanted or not, in the user's words
-    text: str  # the sentence, without the chat before it
+    text: str  # the sentence, without the small talk before it
     strength: float
     message: Ref
     revision: Ref
@@ -65,7 +65,7 @@ class PreferenceStatement:
 
 
 def statements(message: Message) -> list[PreferenceStatement]:
-    """Return what a message says about preferences; only the user's own words count."""
+    """Return the preferences stated in a message; only the user's own words count."""
     if message.role != "user" or message.hidden or message.deleted or not message.text.strip():
         return []
     out: list[PreferenceStatement] = []
@@ -81,7 +81,7 @@ def statements(message: Message) -> list[PreferenceStatement]:
 
 
 class SentenceReading(NamedTuple):
-    """What a sentence states."""
+    """The statements of a sentence."""
 
     aspect: Aspect
     topic: str
@@ -93,7 +93,7 @@ class SentenceReading(NamedTuple):
 
 
 def read_text(text: str) -> list[SentenceReading]:
-    """Return what a text states, in order, each sentence once for each aspect."""
+    """Return the statements of a text, in order, each sentence once for each aspect."""
     own = _INJECTED.sub(" ", text) if "</" in text else text
     if len(own) > PASTE:
         own = f"{own[:OWN_WORDS]}\n{own[-OWN_WORDS:]}"
@@ -122,13 +122,13 @@ def read_text(text: str) -> list[SentenceReading]:
 
 
 def _find_statement(question: str) -> str:
-    """Return what a question states before it asks: "I prefer short sessions, can you plan my week?"; empty if it only asks."""
+    """Return the statement before a question: "I prefer short sessions, can you plan my week?"; empty if there is only a question."""
     hit = _ASKING.match(question)
     return "" if hit is None else hit["said"].rstrip(_EDGE)
 
 
 def _without_shadows(found: list[SentenceReading]) -> list[SentenceReading]:
-    """Choose among several readings of one sentence: a mere way to do things steps back behind the rest."""
+    """Choose among several readings of one sentence: a general practice gives way to the rest."""
     if len(found) < 2:
         return found
     telling = [r for r in found if r.aspect not in ("practice", "taste")]
@@ -149,10 +149,10 @@ def _sentence(sentence: str, language: str, before: str) -> Iterator[SentenceRea
     if told is None and (read := _meant_whole(sentence, low, before, known)) is not None:
         yield read
     quotes = [hit.span() for hit in _QUOTED.finditer(low)]
-    # "From now on no X, use Y": what is said for good is meant for good in all of its clauses.
+    # "From now on no X, use Y": a lasting lead-in applies to all clauses.
     least = FIRM if known.firm.search(low) else 0.0
     for start in _clauses(low, known):
-        # What another person says, or is quoted as saying, is not the user's wish.
+        # Words of another person, or quoted from one, are not the user's wish.
         if start >= upto or any(begin < start < end for begin, end in quotes):
             continue
         read = _clause(sentence, low, start, least, known)
@@ -161,7 +161,7 @@ def _sentence(sentence: str, language: str, before: str) -> Iterator[SentenceRea
 
 
 def _meant_whole(sentence: str, low: str, before: str, known: PreferencePhrases) -> SentenceReading | None:
-    """Return a sentence that is meant for good because it says so of itself, or of the one before it."""
+    """Return a sentence that is meant to last because it, or the one before it, says so."""
     hit = known.whole.search(low)
     if hit is None:
         return None
@@ -178,7 +178,7 @@ def _meant_whole(sentence: str, low: str, before: str, known: PreferencePhrases)
 def _clause(
     sentence: str, low: str, start: int, least: float, known: PreferencePhrases
 ) -> SentenceReading | None:
-    """Return what a clause states, by the first pattern that fits: that is the firmest."""
+    """Return the statement of a clause, by the first pattern that matches: that is the firmest."""
     end = _ENDS.search(low, start)
     clause = low[start : len(low) if end is None else end.start()]
     for aspect, sign, strength, taste, plain, describes, pattern in known.patterns:
@@ -202,7 +202,7 @@ def _clause(
 
 
 def _trim_sentence(sentence: str, start: int, known: PreferencePhrases) -> str:
-    """Return a sentence without the chat before what it states."""
+    """Return a sentence without the small talk before its statement."""
     text = sentence.lstrip("-*+ \t")
     start -= len(sentence) - len(text)
     low = lower_aligned(text)
@@ -215,7 +215,7 @@ def _trim_sentence(sentence: str, start: int, known: PreferencePhrases) -> str:
 
 
 def _clauses(low: str, known: PreferencePhrases) -> list[int]:
-    """Return where clauses begin, behind words that only lead in."""
+    """Return where clauses begin, after lead-in words."""
     starts = [0, *(m.end() for m in _CLAUSE.finditer(low))]
     out: dict[int, None] = {}
     for start in starts:
@@ -239,7 +239,7 @@ def _past_marks(low: str, at: int) -> int:
     return at
 
 
-# -- what it is about --------------------------------------------------------------------------------------------
+# -- subjects ----------------------------------------------------------------------------------------------------
 
 
 def _classify_preference(
@@ -266,7 +266,7 @@ def _classify_matter(
     known = matters()
     if sign > 0 and not known.written.search(low):
         for name, code in known.languages.items():
-            # "always answer in Chinese": the language is what matters, not that something is answered.
+            # "always answer in Chinese": the language is the subject, not the answering.
             if name in low and re.search(rf"(?:\bin |用|说|讲){re.escape(name)}(?![a-z])", low):
                 return SentenceReading("language", "language", code, sign, matter, text, max(strength, 0.7))
     tool = next(((g, v) for pattern, g, v in known.tools if pattern.search(low)), None)
@@ -277,24 +277,24 @@ def _classify_matter(
         return SentenceReading("style", *style, matter, text, max(strength, 0.5))
     if len(low) < 2 or (strength < 0.5 and len(low) > 80):
         return None
-    # What takes the place of something that is named is meant for good more often than not.
+    # A replacement for something named is usually meant to last.
     return SentenceReading("practice", "", "", sign, matter, text, strength + (0.05 if other else 0.0))
 
 
 def _style(low: str, sign: int) -> tuple[str, str, int] | None:
-    """Return topic, value and sign: what is said against one value speaks for the other."""
+    """Return topic, value and sign: a statement against one value supports the other."""
     if not low:
         return None
     known = matters()
     for pattern, group, value in known.styles:
         hit = pattern.search(low)
-        # One character of Chinese is a style by itself only: in a sentence it is part of another word.
+        # One Chinese character is a style only by itself: in a sentence it is part of another word.
         if hit is not None and (len(hit[0]) > 1 or len(low) == 1):
             return group, value if sign > 0 else known.opposites[group, value], 1
     return None
 
 
-# -- as it is stored ---------------------------------------------------------------------------------------------
+# -- stored form -------------------------------------------------------------------------------------------------
 
 
 def encode_statements(stated: Sequence[PreferenceStatement], edge: bytes) -> bytes:
@@ -307,7 +307,7 @@ def encode_statements(stated: Sequence[PreferenceStatement], edge: bytes) -> byt
 
 
 def decode_statements(body: bytes) -> tuple[list[PreferenceStatement], bytes]:
-    """Return what `encode_statements` wrote."""
+    """Read what `encode_statements` wrote."""
     data = cast("Mapping[str, Json]", words_from_bytes(body))
     try:
         rows = [

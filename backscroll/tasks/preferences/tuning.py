@@ -1,6 +1,6 @@
-"""The constants of preferences and profiles, in one place, each with the bench that set it.
+"""Tuning constants of preferences and profiles, each with the bench that set it.
 
-`bench/preferences.py` counts preferences that are found, and sentences that are taken for one. How firmly a phrase states a
+`bench/preferences.py` counts the preferences found, and sentences mistaken for one. How firmly a phrase states a
 preference is data (`preferences_en.toml`, `preferences_zh.toml`).
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 PASTE, OWN_WORDS = 6_000, 1_500
 #: Characters of a sentence that may state a preference. `bench/preferences.py`.
 SENTENCE = 400
-#: Strength of a statement that is meant for good. `bench/preferences.py`.
+#: Strength of a statement that is meant to last. `bench/preferences.py`.
 FIRM = 0.8
 #: Preferences of one sentence. Chosen by hand.
 MANY = 3
@@ -21,16 +21,16 @@ MANY = 3
 
 #: Confidence from which a preference is shown. `bench/preferences.py`.
 SHOWN = 0.5
-#: Confidence that no number of statements passes. Chosen by hand.
+#: Upper limit of confidence, whatever the number of statements. Chosen by hand.
 SUREST = 0.97
-#: Share of words from which two ways to do things are the same one. Chosen by hand.
+#: Share of words from which two practices are the same. Chosen by hand.
 ALIKE = 0.6
-#: What is left of the confidence after each statement of the contrary, and once something later says the contrary. Chosen by hand.
+#: Factor of the confidence after each contrary statement, and once a later statement contradicts it. Chosen by hand.
 DOUBT, SUPERSEDED = 0.85, 0.3
 
 # -- profiles -----------------------------------------------------------------------------------------------------
 
-#: Turns in which a name is looked for. Chosen by hand.
+#: Turns that are searched for a name. Chosen by hand.
 NAMED_IN = 64
 #: Confidence of a claim below which it is only a hint. Chosen by hand.
 SURE = 0.5

@@ -1,4 +1,4 @@
-"""Questions and stops: one that comes after the person wanted to stop is turned away from by itself."""
+"""Questions that arrive after a stop are cancelled."""
 
 from __future__ import annotations
 

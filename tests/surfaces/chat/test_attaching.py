@@ -1,4 +1,4 @@
-"""What goes along with a message: told by its bytes, bounded, marked as data."""
+"""Attachments: recognised by their bytes, limited, marked as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live lines: drawn again in their place, taken away without a trace, never in the way of what is printed."""
+"""The live lines: redrawn in place, removed without remains, never in the way of printed text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, what is typed ahead, and the state of the terminal: in this process, on a pty of its own."""
+"""Ctrl-C, typing ahead, and the terminal's state: in this process, on a pty of its own."""
 
 from __future__ import annotations
 

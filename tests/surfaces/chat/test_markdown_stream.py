@@ -1,4 +1,4 @@
-"""Markdown in pieces: what is given away as a block is whole, and nothing is lost or changed by where the pieces end."""
+"""Markdown in pieces: returned blocks are complete, and the cuts change and lose nothing."""
 
 from __future__ import annotations
 

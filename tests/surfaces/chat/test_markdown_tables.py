@@ -1,4 +1,4 @@
-"""Long tables that arrive in pieces: rows are not parsed again and again, and are cut as if they were."""
+"""Long tables in pieces: rows are not parsed again and again, with the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The person at the terminal, at a keyboard made of a pipe."""
+"""The person at the terminal, with a pipe as keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent does, as it is drawn."""
+"""How the events of a run are drawn."""
 
 from __future__ import annotations
 

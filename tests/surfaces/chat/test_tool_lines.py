@@ -1,4 +1,4 @@
-"""Lines of tool calls: a path is said once, one's own commands show what they printed, in both languages."""
+"""Lines of tool calls: a path is shown once, shell commands show their output, in both languages."""
 
 from __future__ import annotations
 

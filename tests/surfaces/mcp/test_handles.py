@@ -1,4 +1,4 @@
-"""Handles that leave a thread: whatever a surface over several threads shows, expanding it gives the message it was shown for."""
+"""Handles of several threads: expanding one gives the message it was shown for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The opening of a session without the SDK: the same answers as the SDK's, and nothing lost where it takes over."""
+"""The MCP handshake without the SDK: the same answers, and nothing lost when the SDK takes over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory for other agents: a real client of the protocol talks to the real command over stdio."""
+"""The memory server for other agents: a real client talks to the real command over stdio."""
 
 from __future__ import annotations
 

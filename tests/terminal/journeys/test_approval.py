@@ -1,4 +1,4 @@
-"""What the agent wants to do, and what becomes of it: approval, refusal, questions, results, crops."""
+"""Approval in the chat: refusals, questions, results, crops."""
 
 from __future__ import annotations
 

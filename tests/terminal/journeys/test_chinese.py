@@ -1,4 +1,4 @@
-"""A whole journey in Chinese, at two widths; and a window that changes its size in the middle."""
+"""A whole journey in Chinese, at two widths; and a window that is resized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long afternoon with slash commands, mentions and commands of one's own; several conversations."""
+"""A long session with slash commands, mentions and shell commands; several threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approval in a real terminal: what one key covers, what it never covers, what is not asked at all; in both languages."""
+"""Approval in a real terminal: what one key covers, what it never covers, what is never asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad MCP servers in front of a person: a line about each, and the chat goes on; handles that lead to another conversation."""
+"""Broken MCP servers: a line about each, and the chat goes on; handles of another thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that do not go through: stopped by a key, killed in the middle, in front of a service that has its troubles."""
+"""Interrupted runs: stopped by a key, killed in the middle, a failing service."""
 
 from __future__ import annotations
 

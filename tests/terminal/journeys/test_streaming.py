@@ -1,4 +1,4 @@
-"""Answers as they arrive, and the same for programs."""
+"""Answers as they stream, and the same for programs."""
 
 from __future__ import annotations
 

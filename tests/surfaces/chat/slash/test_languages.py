@@ -1,4 +1,4 @@
-"""Everything that the chat says in Chinese is Chinese: every command, with and without things to tell of, and every happening."""
+"""The chat in Chinese is all Chinese: every command, with and without data, and every run event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of slash commands is made from the catalogue, and says what is so."""
+"""The page of slash commands is generated from the catalogue, and correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognising commands, near names, completion, and that nothing they do ends the chat."""
+"""Recognising commands, similar names, completion; no command error ends the chat."""
 
 from __future__ import annotations
 
