@@ -1,1 +1,1 @@
-"""Where logs live: SQLite and PostgreSQL, both behind `record/ports`. Knows SQL and files, no policy."""
+"""The stores: SQLite and PostgreSQL, both behind `record/ports`. SQL and files only, no policy."""

@@ -1,4 +1,4 @@
-"""Text for columns that cannot hold everything a Python string can."""
+"""Clean text for columns that cannot hold every Python string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store keeps beside an event for quick look-up, worked out from the event again; both stores verify with it."""
+"""Compute the lookup columns of an event from the event itself; both stores verify with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST = {Kind.APPENDED.value, Kind.INSERTED.value}
 
 
 class EventColumns(NamedTuple):
-    """When, by whom and with which tools something was said, whether it can be undone, and whether it has a content hash."""
+    """Time, actor and tools of an event, whether it can be undone, and whether it has a content hash."""
 
     said: str
     said_us: int
@@ -27,7 +27,7 @@ class EventColumns(NamedTuple):
 
 
 def beside(kind: str, at: str, head: Json, body: bytes | None, role: str) -> EventColumns:
-    """Return what belongs beside an event; the role of an edit is its message's, so that the one that is there is taken."""
+    """Return the lookup columns of an event; an edit has its message's role, so the stored one is used."""
     said: str = head.get("said", at)
     speaks = kind in _SPEAKING
     tools = tools_of(original(body)) if speaks and body is not None else ()

@@ -1,6 +1,6 @@
-"""The ledger, as both stores keep it: which columns a charge has, by what it can be summed, and in which order sums come.
+"""The ledger in both stores: columns of a charge, grouping of sums, and their order.
 
-Does not know money: what a call costs is decided where it is made.
+Costs are computed by the caller.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def charge_of(row: Sequence[Any]) -> Charge:
 
 
 def grouping(by: Sequence[str]) -> tuple[str, ...]:
-    """Return what to sum by, or a clear error."""
+    """Return the fields to group by, or raise a clear error."""
     for name in by:
         if name not in _GROUPS:
             raise InvalidInput(f"charges are not summed by {name!r}", hint=f"use any of {', '.join(_GROUPS)}")
@@ -84,7 +84,7 @@ def grouping(by: Sequence[str]) -> tuple[str, ...]:
 
 
 def sums(by: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[SpendingTotal]:
-    """Return rows of the groups and `SUMS`, in the order of the groups; turns count, they are not spelled."""
+    """Return rows of the groups and `SUMS`, in the order of the groups; turns sort as numbers, not as text."""
     ordered = sorted(rows, key=lambda row: [_rank(value) for value in row[: len(by)]])
     return [
         SpendingTotal(
@@ -102,7 +102,7 @@ def _rank(value: object) -> tuple[int, str]:
 def when(
     thread: str | None, since_us: int | None, until_us: int | None, day: str | None, mark: str
 ) -> tuple[str, list[object]]:
-    """Return the conditions on a charge that were given, with `mark` where a value goes."""
+    """Return the given conditions on charges, with `mark` as the placeholder of values."""
     given: tuple[tuple[str, object], ...] = (
         ("thread =", None if thread is None else plain(thread)),
         ("at_us >=", since_us),

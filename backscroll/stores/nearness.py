@@ -1,7 +1,7 @@
-"""Nearness of vectors: 16-bit floats in, cosines out. The arithmetic that both stores share.
+"""Vector similarity for both stores: 16-bit floats in, cosines out.
 
-Owns the checks of a vector, its sign bits, and the exact score. Does not know where vectors lie. numpy is loaded by the first who
-asks.
+Owns the checks of a vector, its sign bits, and the exact score. Does not know where vectors are stored. numpy is loaded on
+first use.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_DIGITS = 5  # of a score; what differs beyond them is rounding
-_WORD = 8  # bytes of sign bits that are compared at once
+_DIGITS = 5  # digits of a score; beyond them is rounding noise
+_WORD = 8  # bytes of sign bits compared at once
 
 
 def check_vector(vector: bytes, size: int | None = None) -> bytes:
-    """Return a vector that can be compared with others, or a clear error; `size` is the bytes that the others have."""
+    """Return a valid vector, or raise a clear error; `size` is the size of the others in bytes."""
     if not vector or len(vector) % 2:
         raise InvalidInput(
             f"not a vector: {len(vector)} bytes", hint="a vector is 16-bit floats, two bytes each"
@@ -30,7 +30,7 @@ def check_vector(vector: bytes, size: int | None = None) -> bytes:
             f"a vector of {len(vector) // 2} numbers among vectors of {size // 2}",
             hint="each encoder has one length of vectors; give another one another name",
         )
-    # All bits of the exponent set: infinite, or no number at all.
+    # All bits of the exponent set: infinity or NaN.
     if any(high & 0x7C == 0x7C for high in vector[1::2]):
         raise InvalidInput(
             "not a vector: it holds a value that is not a finite number",
@@ -40,12 +40,12 @@ def check_vector(vector: bytes, size: int | None = None) -> bytes:
 
 
 def has_direction(vector: bytes) -> bool:
-    """Return True unless every number is zero, with either sign: such a vector is near to nothing."""
+    """Return True unless every number is zero, with either sign: such a vector matches nothing."""
     return any(vector[0::2]) or any(high & 0x7F for high in vector[1::2])
 
 
 def sign_bits(vector: bytes) -> bytes:
-    """One bit for each number, set where it is not negative; filled up to whole words."""
+    """Return one bit per number, set if it is not negative; padded to whole words."""
     import numpy as np
 
     high = np.frombuffer(vector, dtype=np.uint8)[1::2]
@@ -54,7 +54,7 @@ def sign_bits(vector: bytes) -> bytes:
 
 
 def cosines(vector: bytes, others: Sequence[bytes]) -> list[float]:
-    """Return how near each of the others is: 1 the same direction, -1 the opposite; 0 for a vector without one."""
+    """Return the cosine with each of the others; 0 for a zero vector."""
     import numpy as np
 
     if not others:
@@ -74,5 +74,5 @@ def _floats(data: bytes) -> npt.NDArray[np.float32]:
 
 
 def round_score(score: float) -> float:
-    """Return a score as it is compared: two stores agree on this much of it."""
+    """Round a score for comparison: both stores agree to this precision."""
     return round(max(-1.0, min(1.0, score)), _DIGITS)

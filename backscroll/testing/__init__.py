@@ -1,4 +1,4 @@
-"""A model that gives scripted answers: a real HTTP server for tests and demonstrations, without a network or a key.
+"""A scripted model: a real HTTP server for tests and demonstrations, without a network or a key.
 
 `with ScriptedServer(scenario) as server:` speaks the wires of OpenAI (Chat Completions, Responses) and Anthropic (Messages).
 """

@@ -1,4 +1,4 @@
-"""`python -m backscroll.testing SCENARIO [PORT] [--log FILE]`: a scripted model for any client, until it is interrupted."""
+"""Serve a scripted model until interrupted: `python -m backscroll.testing SCENARIO [PORT] [--log FILE]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLAWED = 3
 
 
 def main(arguments: list[str]) -> int:
-    """Serve a scenario; return the exit code: 3 where prompts were flawed."""
+    """Serve a scenario; return the exit code: 3 if prompts were flawed."""
     given = list(arguments)
     if given[:1] in (["--help"], ["-h"]):
         sys.stdout.write(f"{_USAGE}\n")

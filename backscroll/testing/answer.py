@@ -1,4 +1,4 @@
-"""An answer of a scripted model before a wire spells it, and the bodies of errors.
+"""Build a scripted model's answer before a wire renders it, and the bodies of errors.
 
 Owns filling in a line of the scenario: ids, cutting at the limit of tokens, usage. Pure.
 """
@@ -18,7 +18,7 @@ from backscroll.testing.scenario import Fault, Line, ScriptedCall
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
-#: Answers say this moment, so that the same scenario gives the same bytes.
+#: The fixed time in answers, so that the same scenario gives the same bytes.
 MOMENT = 1_700_000_000
 
 
@@ -38,19 +38,19 @@ class ScriptedAnswer:
     output: int
     thought: int  # tokens of the reasoning, part of the output
     chunk: int
-    half: str | None = None  # what came of the arguments of the last call, where the limit cut it
+    half: str | None = None  # the partial arguments of the last call, if the limit cut it
     endless: bool = False
-    seal: str = ""  # the signature of the reasoning, where the wire has one
-    redacted: bool = False  # the reasoning is only given sealed
-    dropped: tuple[tuple[int, int], ...] = ()  # thinking in the prompt that was not read
+    seal: str = ""  # the signature of the reasoning, if the wire has one
+    redacted: bool = False  # the reasoning is only sent redacted
+    dropped: tuple[tuple[int, int], ...] = ()  # thinking in the prompt that was dropped
 
     def pieces(self, text: str) -> Iterable[str]:
-        """Return a text as a stream delivers it."""
+        """Split a text into the pieces of a stream."""
         found = [text[n : n + self.chunk] for n in range(0, len(text), self.chunk)]
         return cycle(found) if self.endless and text == self.text else found
 
     def arguments(self, place: int) -> str:
-        """Return the arguments of a call as JSON text; of one that was cut, what came of it."""
+        """Return the arguments of a call as JSON text; partial if the call was cut."""
         if self.half is not None and place == len(self.calls) - 1:
             return self.half
         return json.dumps(dict(self.calls[place].arguments), ensure_ascii=False)
@@ -68,7 +68,7 @@ def speak(
     step: int,
     count: Callable[[str], int],
 ) -> ScriptedAnswer:
-    """Return the answer that a line gives to a request; `number` counts answers, `step` those of this line."""
+    """Return a line's answer to a request; `number` counts answers, `step` those of this line."""
     facts: Mapping[str, int | str] = (
         {"last": asked.last[1], "system": asked.system, "number": number, "step": step} if line.fill else {}
     )
@@ -122,7 +122,7 @@ def _weight(call: ScriptedCall, count: Callable[[str], int]) -> int:
 def _limit_answer(
     reasoning: str, text: str, calls: Sequence[ScriptedCall], limit: int, count: Callable[[str], int]
 ) -> tuple[str, str, tuple[ScriptedCall, ...], str | None, bool]:
-    """As much of an answer as the limit allows: thoughts first, then words, then calls, the last of them perhaps half."""
+    """Truncate an answer to the limit: reasoning first, then text, then calls, the last of them perhaps partial."""
     if (left := limit - count(reasoning)) < 0:
         return _cut(reasoning, limit, count), "", (), None, True
     if count(text) > left:
@@ -142,7 +142,7 @@ def _limit_answer(
 
 
 def fill_placeholders(value: Json, facts: Mapping[str, int | str]) -> Json:
-    """Return a value with what stands in braces put in; a text that is nothing but `{step:int}` becomes a number."""
+    """Fill in the placeholders of a value; a text that is only `{step:int}` becomes a number."""
     if isinstance(value, str):
         if (number := re.fullmatch(r"\{(\w+):int\}", value)) and isinstance(facts.get(number[1]), int):
             return facts[number[1]]
@@ -155,7 +155,7 @@ def fill_placeholders(value: Json, facts: Mapping[str, int | str]) -> Json:
 
 
 def _cut(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """Return the longest beginning of a text with so many tokens."""
+    """Return the longest prefix of a text within a number of tokens."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -181,7 +181,7 @@ _OPENAI_CODES: Mapping[int, str] = {
 
 
 def fault_body(wire: Wire, fault: Fault) -> Json:
-    """Return what a service of that wire says with such a fault."""
+    """Return the error body of a fault on a wire."""
     if wire == "anthropic":
         kind = fault.code or _ANTHROPIC_TYPES.get(fault.status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": fault.message}}
@@ -191,7 +191,7 @@ def fault_body(wire: Wire, fault: Fault) -> Json:
 
 
 def fault_event(wire: Wire, fault: Fault) -> str:
-    """Return a fault in the middle of a stream, after the status was sent."""
+    """Return a fault as a stream event, after the status was sent."""
     body = fault_body(wire, fault)
     if wire == "openai-responses":
         told = body["error"]
@@ -207,7 +207,7 @@ def fault_event(wire: Wire, fault: Fault) -> str:
 
 
 def too_long_answer(wire: Wire, model: str, most: int, asked: int) -> Fault:
-    """Return the fault for a longer answer than the model gives, in the words of the wire's vendor."""
+    """Return the fault for a request beyond the model's output limit, worded like the wire's vendor."""
     if wire == "anthropic":
         words = (
             f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}"
@@ -227,12 +227,12 @@ def too_long_answer(wire: Wire, model: str, most: int, asked: int) -> Fault:
 
 
 def total(*figures: Json) -> Json:
-    """Return the sum of figures; of absurd ones the first."""
+    """Return the sum of figures; if they are absurd, the first."""
     return sum(figures) if all(isinstance(f, int | float) for f in figures) else figures[0]
 
 
 def overflow(wire: Wire, window: int, asked: int) -> Fault:
-    """Return the fault for a prompt that is too long, in the words of the wire's vendor."""
+    """Return the fault for an overlong prompt, worded like the wire's vendor."""
     if wire == "anthropic":
         return Fault(400, f"prompt is too long: {asked} tokens > {window} maximum")
     return Fault(

@@ -1,7 +1,7 @@
-"""The cache of a provider, as far as it can be seen from outside: how much of a prompt it knew already.
+"""Simulate a provider's prompt cache: how many tokens of a prompt were cached.
 
-Owns the arithmetic of both kinds. OpenAI keeps the beginning of every prompt by itself, in steps; Anthropic keeps what ends at a
-marked block, and looks a bounded number of blocks back for it. Pure but for its memory.
+Owns the arithmetic of both kinds. OpenAI caches the prefix of every prompt automatically, in steps; Anthropic caches up to
+marked blocks, and looks back a bounded number of blocks. Pure except for its memory.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from backscroll.testing.request import CachePiece, ScriptedRequest
 
 _KEPT = 64  # prompts that are remembered per model
-_LOOK_BACK = 20  # blocks before a mark in which Anthropic finds what was kept
+_LOOK_BACK = 20  # blocks before a mark that Anthropic searches for a cached prefix
 
 
 @dataclass(frozen=True, slots=True)
 class CacheTokens:
-    """Tokens of a prompt: all of them, those that the cache knew, those that it keeps from now on."""
+    """Tokens of a prompt: total, read from the cache, written to the cache."""
 
     input: int
     cached: int = 0
@@ -26,12 +26,12 @@ class CacheTokens:
 
 
 def rough_count(text: str) -> int:
-    """Return tokens of a text without any table: four bytes each."""
+    """Estimate the tokens of a text: four bytes each."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
 class PrefixCache:
-    """What prompts began with so far, per model."""
+    """The prefixes of earlier prompts, per model."""
 
     def __init__(
         self, count: Callable[[str], int] = rough_count, *, least: int = 1024, step: int = 128
@@ -43,7 +43,7 @@ class PrefixCache:
         self._marks: dict[str, set[bytes]] = {}
 
     def count(self, asked: ScriptedRequest) -> CacheTokens:
-        """Return tokens of a prompt, without remembering it."""
+        """Count a prompt without remembering it."""
         return CacheTokens(sum(self._count(p.text) for p in asked.pieces))
 
     def take(self, asked: ScriptedRequest) -> CacheTokens:
@@ -85,7 +85,7 @@ class PrefixCache:
 
 
 def _find_common_prefix(one: str, other: str) -> str:
-    """Return what two texts begin with; by halving, because prompts are long."""
+    """Return the common prefix of two texts; by bisection, because prompts are long."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""What a scripted service does with a request: refuse it, or pick the line that answers.
+"""Decide about a request to a scripted service: reject it, or pick the line that answers.
 
-Owns the order in which a service looks: key, rate, model, validity, thinking, window, then the scenario. Keeps what it was asked.
-Not here: sockets (`server`).
+Owns the order of a service's checks: key, rate, model, validity, thinking, window, then the scenario. Keeps the requests.
+Sockets: `server`.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ _UNKNOWN = 404
 
 
 class RequestObserver(Protocol):
-    """The observer that writes down what was asked and how it ended (`request_log`)."""
+    """An observer that logs requests and how they ended (`request_log`)."""
 
     def log_request(self, asked: ScriptedRequest, decided: RequestDecision, words: int) -> None:
-        """A request, and what was decided."""
+        """Log a request and its decision."""
         ...
 
     def log_end(self, number: int, how: str) -> None:
-        """The end of its answer."""
+        """Log the end of an answer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RequestDecision:
-    """What happens to a request: an answer, a fault, or silence (the line says so)."""
+    """The decision about a request: an answer, a fault, or silence if the line says so."""
 
     line: Line
     said: ScriptedAnswer | None = None
     fault: Fault | None = None
     number: int = 0  # of the request, counted from 1
-    flaw: str = ""  # what is wrong with the prompt itself; empty: nothing
+    flaw: str = ""  # the flaw of the prompt itself; empty: none
 
 
 Answering: TypeAlias = Callable[[ScriptedRequest], Line]
 
 
 class ScriptedService:
-    """One scripted service: its scenario, what it was asked, what it has used up. Safe for several threads."""
+    """One scripted service: its scenario, its requests, its used lines. Safe for several threads."""
 
     def __init__(
         self,
@@ -64,10 +64,8 @@ class ScriptedService:
         log: RequestObserver | None = None,
     ) -> None:
         self.scenario = scenario
-        self.asked: list[ScriptedRequest] = []  # every request that could be read, refused ones included
-        self.flaws: list[
-            str
-        ] = []  # what was wrong with prompts: invalid, over the budget, or nothing to say to
+        self.asked: list[ScriptedRequest] = []  # every readable request, rejected ones included
+        self.flaws: list[str] = []  # flaws of prompts: invalid, over the budget, or without a matching line
         self.answering: Answering | None = None  # a function in place of the scenario's lines
         self._log = log
         count = counting(scenario.tokens, count)
@@ -81,7 +79,7 @@ class ScriptedService:
         self._lock = threading.Lock()
 
     def decide(self, asked: ScriptedRequest, headers: Mapping[str, str]) -> RequestDecision:
-        """Return what happens to this request; it is on the log before anything is answered."""
+        """Return the decision about a request; it is logged before anything is answered."""
         with self._lock:
             self.asked.append(asked)
             decided = replace(self._make_decision(asked, headers), number=len(self.asked))
@@ -97,7 +95,7 @@ class ScriptedService:
             return RequestDecision(Line(), fault=fault)
         fault = self._unfit(asked, headers)
         if fault is not None:
-            # A model that there is not says nothing about the prompt.
+            # For an unknown model the prompt is not checked.
             return RequestDecision(
                 Line(), fault=fault, flaw="" if fault.status == _UNKNOWN else fault.message
             )
@@ -107,7 +105,7 @@ class ScriptedService:
         longest = self._longest(asked)
         if longest and asked.limit > longest:
             told = too_long_answer(asked.wire, asked.model, longest, asked.limit)
-            # What the table says is public; a limit of the service's own has to be tried.
+            # The table's limits are public; a service's own limit must be found by trying.
             return RequestDecision(Line(), fault=told, flaw="" if self.scenario.max_output else told.message)
         counted = self._cache.count(asked)
         most = self.scenario.window
@@ -131,18 +129,18 @@ class ScriptedService:
         return RequestDecision(line, replace(said, dropped=judged.dropped))
 
     def log_end(self, decided: RequestDecision, how: str) -> None:
-        """How an answer ended: `sent`, `cut` by the scenario, or `gone` because the other side was."""
+        """Log how an answer ended: `sent`, `cut` by the scenario, or `gone` because the client disconnected."""
         with self._lock:
             if self._log is not None:
                 self._log.log_end(decided.number, how)
 
     def words(self, asked: ScriptedRequest) -> int:
-        """Return tokens of the words of a prompt and its tools, without what the wire puts around them: never more than they are."""
+        """Return the tokens of a prompt's text and tools, without wire overhead: a lower bound."""
         tools = "".join(json.dumps(dict(t), ensure_ascii=False) for t in asked.tools)
         return self._count(asked.everything) + (self._count(tools) if tools else 0)
 
     def tokens(self, asked: ScriptedRequest, headers: Mapping[str, str]) -> int | Fault:
-        """Return tokens of a prompt, for those who ask beforehand; what would be refused then is refused here."""
+        """Return the tokens of a prompt for the counting endpoint; rejects what a call would reject."""
         with self._lock:
             if self.scenario.validate and asked.wire == "anthropic":
                 what = self._flaw(asked, headers) or self._judge_thinking(asked).refusal
@@ -155,7 +153,7 @@ class ScriptedService:
         return flaw(asked, None if named is None else [name.strip() for name in named])
 
     def _judge_thinking(self, asked: ScriptedRequest) -> SignatureCheck:
-        """Return what becomes of the thinking in a request."""
+        """Check the thinking in a request."""
         strict = self.scenario.validate and self.scenario.binding and asked.wire == "anthropic"
         return self._seals.judge(asked) if strict else SignatureCheck()
 
@@ -195,12 +193,12 @@ class ScriptedService:
         return None
 
     def _longest(self, asked: ScriptedRequest) -> int:
-        """Return tokens that an answer may be asked for; 0: any."""
+        """Return the maximum output tokens of a request; 0: unlimited."""
         known = built_in_window(asked.model)
         return self.scenario.max_output or (0 if known is None else known.output)
 
     def _place(self, asked: ScriptedRequest) -> int | None:
-        """Return which line answers; it is one step further then."""
+        """Return the line that answers, and advance it by one step."""
         for n, line in enumerate(self.scenario.lines):
             times = line.times or int(self.scenario.once)
             if (not times or self._used[n] < times) and _fits(line, asked):
@@ -224,7 +222,7 @@ def _fits(line: Line, asked: ScriptedRequest) -> bool:
 
 
 def counting(tokens: str, rough: Callable[[str], int]) -> Callable[[str], int]:
-    """Return how tokens are counted: by the tables of a model, or roughly."""
+    """Return the token counter: a model's vocabulary, or a rough estimate."""
     if not tokens:
         return rough
     return tokenizer_for(tokens).count

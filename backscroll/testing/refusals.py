@@ -1,7 +1,7 @@
-"""Prompts that the real services would refuse, and what they would say.
+"""Detect prompts that the real services would reject, with their reasons.
 
-Owns asking the validity engine on behalf of a scripted service, so that a test against it fails where production would. What only
-costs more is not a reason to refuse.
+Uses the validity engine on behalf of a scripted service, so that a test against it fails where production would. Mere extra
+cost is not a reason to reject.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OWN = ("messages", "input", "system", "instructions", "tools", "model", "stream
 
 
 def flaw(asked: ScriptedRequest, betas: Sequence[str] | None = None) -> str:
-    """Return the first reason to refuse a prompt; empty if there is none. `betas` are those that the request names, where known."""
+    """Return the first reason to reject a prompt; empty if there is none. `betas`: those that the request names, if known."""
     body = asked.body
     responses = asked.wire == "openai-responses"
     messages: Json = body.get("input" if responses else "messages")
@@ -42,7 +42,7 @@ def flaw(asked: ScriptedRequest, betas: Sequence[str] | None = None) -> str:
 
 
 def _no_list(messages: Json, *, responses: bool) -> str:
-    """Return what is wrong where messages are not even a list of objects."""
+    """Return the flaw of messages that are not a list of objects."""
     if responses and isinstance(messages, str):
         return ""
     if not isinstance(messages, list):

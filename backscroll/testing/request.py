@@ -1,7 +1,7 @@
-"""A request as a scripted model understands it: who said what, whatever the wire.
+"""Parse a request to a scripted model, whatever the wire.
 
-Owns reading the bodies of three wires into one shape: the conversation as words, the pieces of which a provider's cache would
-know the beginning, and whether they would be refused. Pure.
+Owns reading the bodies of three wires into one shape: the conversation as text, and the blocks that a provider would cache.
+Pure.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class ScriptedRequest:
     wire: Wire
     body: Mapping[str, Json]
     system: str
-    said: tuple[tuple[str, str], ...]  # role and words of every message
+    said: tuple[tuple[str, str], ...]  # role and text of every message
     pieces: tuple[CachePiece, ...]
 
     @property
     def model(self) -> str:
-        """The model that is asked."""
+        """The requested model."""
         return str(self.body.get("model") or "")
 
     @property
     def streamed(self) -> bool:
-        """Whether the answer is wanted in pieces."""
+        """Whether the answer is to be streamed."""
         return bool(self.body.get("stream"))
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a stream is to end with the usage, where a wire leaves that open."""
+        """Whether a stream should end with the usage, if that is optional on the wire."""
         options = self.body.get("stream_options")
         return isinstance(options, Mapping) and bool(cast("Mapping[str, Json]", options).get("include_usage"))
 
@@ -56,17 +56,17 @@ class ScriptedRequest:
 
     @property
     def last(self) -> tuple[str, str]:
-        """Role and words of the newest message."""
+        """Role and text of the newest message."""
         return self.said[-1] if self.said else ("", "")
 
     @property
     def everything(self) -> str:
-        """All words of the prompt."""
+        """The whole text of the prompt."""
         return "\n".join([self.system, *(text for _, text in self.said)])
 
     @property
     def limit(self) -> int:
-        """Tokens that the answer may have; 0: not said."""
+        """The output token limit; 0: not given."""
         for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"):
             value = self.body.get(name)
             if isinstance(value, int) and value > 0:
@@ -106,7 +106,7 @@ def _role(message: Mapping[str, Json]) -> str:
 
 
 def _words(value: Json) -> str:
-    """Return everything in a message that is words, names and arguments of calls included."""
+    """Return all text of a message, including names and arguments of calls."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -137,7 +137,7 @@ def _words(value: Json) -> str:
 
 
 def _whole(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list[CachePiece]:
-    """OpenAI caches by itself: tools, instructions, then messages."""
+    """Return the pieces in OpenAI's order, cached automatically: tools, instructions, then messages."""
     out = [CachePiece(_dump_json(tool)) for tool in _mappings(body.get("tools"))]
     if body.get("instructions"):
         out.append(CachePiece(_dump_json(body["instructions"])))
@@ -145,7 +145,7 @@ def _whole(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list
 
 
 def _blocks(body: Mapping[str, Json], messages: list[Mapping[str, Json]]) -> list[CachePiece]:
-    """Anthropic caches up to marked blocks: tools, system, then the blocks of the messages."""
+    """Return the pieces in Anthropic's order, cached up to marks: tools, system, then blocks of messages."""
     out = [_block(tool, "tool") for tool in _mappings(body.get("tools"))]
     system = body.get("system")
     out += [_block(b, "system") for b in _as_blocks(system)]

@@ -1,7 +1,7 @@
-"""What a scripted service was asked, as lines of JSON in a file, so that tests in other processes can read it.
+"""Log requests to a scripted service as JSON lines in a file that tests in other processes can read.
 
 Owns the shape of those lines: one for every request, written before it is answered (`"event": "asked"`), and one for the end of
-every answer (`"event": "ended"`). Keys are never in it: headers are not written.
+every answer (`"event": "ended"`). It never contains keys: headers are not logged.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from backscroll.vocab.part import Json
 
 
 class RequestLog:
-    """A file that grows by whole lines."""
+    """A log file that grows by whole lines."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._path.touch()
 
     def log_request(self, asked: ScriptedRequest, decided: RequestDecision, words: int) -> None:
-        """A request, and what was decided."""
+        """Log a request and its decision."""
         said, fault = decided.said, decided.fault
         line: dict[str, Json] = {
             "event": "asked",
@@ -32,7 +32,7 @@ class RequestLog:
             "streamed": asked.streamed,
             "status": 200 if fault is None else fault.status,
             "flaw": decided.flaw,
-            "words": words,  # tokens of the words, without what the wire puts around them
+            "words": words,  # tokens of the text, without wire overhead
         }
         if fault is not None:
             line["fault"] = fault.message
@@ -49,11 +49,11 @@ class RequestLog:
         self._write({**line, "body": dict(asked.body)})
 
     def log_end(self, number: int, how: str) -> None:
-        """The end of its answer."""
+        """Log the end of an answer."""
         self._write({"event": "ended", "number": number, "how": how})
 
     def _write(self, line: dict[str, Json]) -> None:
         text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        # One write for each line: readers never see half of one that is followed by another.
+        # One write per line: readers never see a partial line followed by another.
         with self._path.open("ab", buffering=0) as file:
             file.write(text)

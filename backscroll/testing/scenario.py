@@ -1,7 +1,7 @@
-"""Scenarios: what a scripted model answers to what.
+"""Scenarios: the answers of a scripted model, with their conditions.
 
-A scenario is a TOML or JSON file with a table `server` and a list `line`; the first line that fits a request and is not used up
-answers it. Owns reading and checking such files. Not here: serving them (`server`).
+A scenario is a TOML or JSON file with a table `server` and a list `line`; the first matching line that is not used up answers
+a request. Owns reading and checking such files. Not here: serving them (`server`).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class ScriptedCall:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One answer, and what it answers. Conditions that are left out fit everything."""
+    """One answer, and what it answers. Omitted conditions match everything."""
 
-    contains: tuple[str, ...] = ()  # all of these stand in the newest message
+    contains: tuple[str, ...] = ()  # all of these are in the newest message
     matches: str = ""  # a regular expression found in the newest message
-    anywhere: tuple[str, ...] = ()  # all of these stand somewhere in the prompt, system text included
+    anywhere: tuple[str, ...] = ()  # all of these are somewhere in the prompt, system text included
     wire: str = ""
     model: str = ""
     role: str = ""  # of the newest message: user, tool
@@ -61,24 +61,22 @@ class Line:
         False  # `{last}`, `{system}`, `{number}` and `{step}` in text, reasoning and arguments are filled in
     )
     reasoning: str = ""
-    redacted: bool = False  # on the wire of Messages, the reasoning is given as redacted_thinking
+    redacted: bool = False  # on the Messages wire, the reasoning is sent as redacted_thinking
     calls: tuple[ScriptedCall, ...] = ()
-    finish: str = ""  # empty: tools where there are calls, else stop
+    finish: str = ""  # empty: `tools` if there are calls, else `stop`
     chunk: int = 12  # characters in one piece of a stream
-    usage: Mapping[str, int] = field(
-        default_factory=dict[str, int]
-    )  # what is reported instead of what was counted
+    usage: Mapping[str, int] = field(default_factory=dict[str, int])  # reported instead of the actual counts
     fault: Fault | None = None
     delay: float = 0.0  # seconds before the answer
     hang: float = 0.0  # seconds without an answer, then the connection is dropped
-    # Pieces of the stream (whole answers: bytes) after which the connection is dropped, or the fault is reported.
+    # Pieces of the stream (unstreamed: bytes) after which the connection is dropped, or the fault is sent.
     cut_after: int | None = None
     pace: float = 0.0  # seconds between two pieces of a stream
     wait_for_file: str = ""  # a file; the answer pauses until it exists
     wait_after: int = 0  # pieces of the stream before that pause; whole answers pause before anything is sent
-    touch: str = ""  # a file that is made when the pause begins, so that others know
-    endless: bool = False  # a streamed text is said again and again, whatever limit was asked for, until the other side hangs up
-    raw: tuple[str, ...] = ()  # a stream as it is sent, verbatim, instead of all of the above
+    touch: str = ""  # a file created when the pause begins, as a signal to tests
+    endless: bool = False  # repeat a streamed text, whatever the limit, until the client disconnects
+    raw: tuple[str, ...] = ()  # a verbatim stream, instead of all of the above
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +84,22 @@ class Scenario:
     """What a scripted model says, and how its service behaves."""
 
     lines: tuple[Line, ...] = ()
-    models: tuple[str, ...] = ()  # which there are; empty: any
-    key: str = ""  # the key that is wanted; empty: any, or none
+    models: tuple[str, ...] = ()  # the available models; empty: any
+    key: str = ""  # the required key; empty: any, or none
     window: int = 0  # tokens of prompt and answer together; 0: no limit
-    max_output: int = 0  # tokens that an answer may be asked for; 0: what the table says of the model
+    max_output: int = 0  # maximum output tokens of a request; 0: the model's limit in the table
     rate: int = 0  # requests in `period` seconds; 0: no limit
     period: float = 60.0
     cache: bool = True
     cache_least: int = 1024  # tokens from which a prefix is kept
     cache_step: int = 128  # OpenAI's granularity
     validate: bool = (
-        True  # refuse prompts that the real services would refuse; `check` in files means the same
+        True  # reject prompts that the real services would reject; `check` in files means the same
     )
-    binding: bool = True  # thinking is only taken back behind what it was made under (Anthropic)
-    budget: int = (
-        0  # tokens that the words of a prompt and its tools may be; more is refused as a flaw; 0: any
-    )
-    once: bool = False  # a line that does not say `times` answers once, so that lines are played in order
-    tokens: str = ""  # a model by whose tables is counted; empty: four bytes each
+    binding: bool = True  # accept thinking only after the prefix it was made under (Anthropic)
+    budget: int = 0  # limit on the tokens of a prompt's text and tools; more is a flaw; 0: unlimited
+    once: bool = False  # a line without `times` answers once, so that lines play in order
+    tokens: str = ""  # the model whose vocabulary counts tokens; empty: four bytes each
 
 
 def load_scenario(path: str | Path) -> Scenario:
@@ -122,7 +118,7 @@ def load_scenario(path: str | Path) -> Scenario:
             import tomllib
 
             data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # both kinds of syntax errors are
+    except (ValueError, RecursionError) as error:  # both kinds of syntax errors are ValueErrors
         raise FormatError(f"cannot read the scenario {place}: {error}") from error
     return scenario_of(data, str(place))
 
@@ -229,7 +225,7 @@ def _convert_values(
 
 
 def _impossible(value: Json) -> bool:
-    """Return True for negative numbers, infinity and what is none."""
+    """Return True for negative numbers, infinity and NaN."""
     return isinstance(value, int | float) and not 0 <= value < float("inf")
 
 

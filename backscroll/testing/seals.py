@@ -1,8 +1,8 @@
-"""Signatures of a scripted model's thinking, and what they are bound to.
+"""Sign and check the thinking of a scripted model.
 
-Owns: a signature that names what came before the thinking when it was made, and the refusal of a request that sends it back
-behind anything else, in the vendor's manner. A signature holds all that is needed, so another server, or the same one started
-again, judges alike; what this one was asked is kept only to tell where a prompt differs.
+Owns: signatures bound to the prefix of the thinking, and the rejection of a request that sends it back after another prefix,
+worded like the vendor. A signature is self-contained, so another server, or a restarted one, decides alike; requests are kept
+only to report where a prompt differs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from backscroll.vocab.part import Json
 
 _MARK: Final = "scripted"
 _FIELDS: Final = 6
-_KEPT: Final = 50  # requests that are remembered, to tell where a prompt differs
+_KEPT: Final = 50  # remembered requests, to report where a prompt differs
 _BOUND: Final = (
     "this `{kind}` block is bound to a different conversation: the system prompt, the tools or a message before it are not "
     "what they were when it was generated{where}. Send them unchanged, or remove this block and all later thinking blocks."
@@ -33,7 +33,7 @@ _BOUND: Final = (
 
 
 class ThinkingSignature(NamedTuple):
-    """What a signature says."""
+    """The content of a signature."""
 
     head: str  # system and tools
     chain: str  # the blocks before, thinking aside
@@ -48,18 +48,18 @@ class ThinkingSignature(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SignatureCheck:
-    """What a service makes of the thinking in a request."""
+    """The result of checking the thinking in a request."""
 
     refusal: str = ""
-    dropped: tuple[tuple[int, int], ...] = ()  # message and block of what it does not read
-    last: str = ""  # proof of the last thinking block that it does
+    dropped: tuple[tuple[int, int], ...] = ()  # message and block of dropped thinking
+    last: str = ""  # signature proof of the last accepted thinking block
 
 
 class SignatureIssuer:
     """Makes and checks the signatures of one service."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, RequestForm] = {}  # what each answer was made under
+        self._asked: dict[str, RequestForm] = {}  # the request behind each answer
 
     def sign(self, asked: ScriptedRequest, number: int, thinking: str, last: str) -> str:
         """Return the signature for the thinking of an answer."""
@@ -73,7 +73,7 @@ class SignatureIssuer:
         ).text()
 
     def judge(self, asked: ScriptedRequest) -> SignatureCheck:
-        """Return whether the thinking in a request may be sent back there."""
+        """Check whether the thinking in a request is at its original place."""
         form = _form(asked)
         dropping = _drops(asked.body)
         dropped: list[tuple[int, int]] = []
@@ -101,7 +101,7 @@ class SignatureIssuer:
         return SignatureCheck(dropped=tuple(dropped), last=last)
 
     def _difference(self, seal: ThinkingSignature, form: RequestForm, place: int) -> str:
-        """Where a request parts from the one that an answer was made under, where that is still known."""
+        """Return where a request differs from the one behind an answer, if that is still known."""
         made = self._asked.get(seal.number)
         if made is None or (_head(made), _chain(made.pieces)) != (seal.head, seal.chain):
             return ""
@@ -111,7 +111,7 @@ class SignatureIssuer:
 
 
 def transformations(dropped: Sequence[tuple[int, int]]) -> list[Json]:
-    """Return what an answer says about blocks that were not read."""
+    """Return an answer's report of dropped blocks."""
     return [
         {"type": "block_dropped", "reason": "prefix_mismatch", "message_index": n, "content_index": m}
         for n, m in dropped
@@ -156,7 +156,7 @@ def _content(body: Mapping[str, Json], piece: RequestPiece) -> tuple[str, str]:
 
 
 def _drops(body: Mapping[str, Json]) -> bool:
-    """Return True if a request wants such blocks to be left out instead of refused."""
+    """Return True if a request wants such blocks dropped instead of rejected."""
     thinking: Json = body.get("thinking")
     binding: Json = (
         cast("Mapping[str, Json]", thinking).get("block_binding") if isinstance(thinking, Mapping) else None

@@ -1,6 +1,6 @@
-"""A scripted model behind a real address: HTTP on the loopback interface, at a port of its own.
+"""Serve a scripted model over HTTP on the loopback interface, at its own port.
 
-Owns sockets and threads, all of which are gone when it is stopped, however many clients hang on it.
+Owns sockets and threads, all of which end when it is stopped, however many clients are connected.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ScriptedServer:
 
     @property
     def url(self) -> str:
-        """The base address for a client, on any wire."""
+        """The base URL for clients, on any wire."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
@@ -77,11 +77,11 @@ class ScriptedServer:
 
     @property
     def flaws(self) -> list[str]:
-        """What was wrong with prompts so far: invalid, over the budget, or nothing to say to."""
+        """The flaws of prompts so far: invalid, over the budget, or without a matching line."""
         return list(self.service.flaws)
 
     def start(self) -> ScriptedServer:
-        """Begin to answer, in a thread of this process."""
+        """Start serving in a thread of this process."""
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), name="scripted-model"
         )
@@ -89,7 +89,7 @@ class ScriptedServer:
         return self
 
     def serve(self) -> None:
-        """Answer in this thread, until interrupted."""
+        """Serve in this thread until interrupted."""
         self._server.serve_forever()
 
     def stop(self) -> None:
@@ -157,17 +157,17 @@ class _Handler(BaseHTTPRequestHandler):
     server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - always ours
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: it would end up in the output of tests."""
+        """Log nothing: it would clutter the output of tests."""
 
     def handle(self) -> None:
-        """Answer until the other side, or the scenario, ends it."""
+        """Answer requests until the client or the scenario ends the connection."""
         try:
             super().handle()
         except (_ConnectionDrop, ConnectionError):
             self.close_connection = True
 
     def do_GET(self) -> None:
-        """The list of models."""
+        """Answer with the list of models."""
         wrong = self.server.service.welcome(self._headers())
         if wrong is not None:
             self._refuse("openai-chat", wrong)
@@ -179,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, {"object": "list", "data": data})
 
     def do_POST(self) -> None:
-        """A call."""
+        """Answer a model call."""
         path = self.path.partition("?")[0].rstrip("/")
         counting = path.endswith("/count_tokens")
         path = path.removesuffix("/count_tokens")
@@ -247,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._chunk(event)
 
     def _pause(self, line: Line) -> None:
-        """Wait for a file, where the line says so; the other side hanging up ends that too."""
+        """Wait for a file if the line says so, or until the client disconnects."""
         if line.touch:
             Path(line.touch).touch()
         while line.wait_for_file and not Path(line.wait_for_file).exists():
@@ -257,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
                 raise ConnectionError("the other side hung up")
 
     def _is_disconnected(self) -> bool:
-        """Return True if the other side has closed the connection."""
+        """Return True if the client has closed the connection."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
 

@@ -1,4 +1,4 @@
-"""Answers on the wire of Messages, whole and in pieces. Pure."""
+"""Render answers on the Messages wire, whole and streamed. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FINISH: Mapping[str, str] = {
 
 
 def whole(said: ScriptedAnswer) -> Json:
-    """Return the answer in one."""
+    """Return the whole answer."""
     return {**_about(said), "content": _blocks(said), "stop_reason": _FINISH[said.finish]}
 
 
@@ -77,7 +77,7 @@ def _blocks(said: ScriptedAnswer) -> list[dict[str, Json]]:
 
 
 def _began(arguments: Mapping[str, Json], half: str) -> dict[str, Json]:
-    """Return what an answer in one holds of a call that was cut: the fields that came, the last text of them perhaps half."""
+    """Return the partial arguments of a cut call in an unstreamed answer: the fields so far, the last text perhaps cut."""
     out: dict[str, Json] = {}
     for name, value in arguments.items():
         whole = f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
@@ -100,7 +100,7 @@ def _about(said: ScriptedAnswer) -> dict[str, Json]:
         "stop_reason": None,
         "stop_sequence": None,
         "usage": {
-            # What was cached is counted apart here.
+            # Cached tokens are counted separately here.
             "input_tokens": total(said.input, -said.cached, -said.written),
             "cache_creation_input_tokens": said.written,
             "cache_read_input_tokens": said.cached,

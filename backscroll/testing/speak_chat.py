@@ -1,4 +1,4 @@
-"""Answers on the wire of Chat Completions, whole and in pieces. Pure."""
+"""Render answers on the Chat Completions wire, whole and streamed. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FINISH: Mapping[str, str] = {
 
 
 def whole(said: ScriptedAnswer) -> Json:
-    """Return the answer in one."""
+    """Return the whole answer."""
     message: dict[str, Json] = {"role": "assistant", "content": said.text or None, "refusal": None}
     if said.reasoning:
         message["reasoning_content"] = said.reasoning

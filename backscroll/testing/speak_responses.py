@@ -1,4 +1,4 @@
-"""Answers on the wire of Responses, whole and in pieces. Pure."""
+"""Render answers on the Responses wire, whole and streamed. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backscroll.vocab.part import Json
 
 
 def whole(said: ScriptedAnswer) -> Json:
-    """Return the answer in one."""
+    """Return the whole answer."""
     return _response(said, _items(said), "incomplete" if said.finish == "length" else "completed")
 
 
@@ -77,7 +77,7 @@ def _items(said: ScriptedAnswer) -> list[dict[str, Json]]:
 
 
 def _blank(item: dict[str, Json]) -> dict[str, Json]:
-    """Return an item as it is announced, before its words come."""
+    """Return an item as announced, before its content."""
     kinds: dict[str, dict[str, Json]] = {"message": {"content": []}, "function_call": {"arguments": ""}}
     empty = kinds.get(item["type"], {"summary": []})
     status: dict[str, Json] = {"status": "in_progress"} if "status" in item else {}

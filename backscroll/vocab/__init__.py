@@ -1,1 +1,1 @@
-"""The nouns: frozen values without behaviour beyond validation and their JSON shape. Imports nothing above it."""
+"""The domain types: frozen values with validation and JSON forms only. Imports nothing above it."""

@@ -1,7 +1,7 @@
-"""Assertions: what a turn says about the world, one thing each, with the sentence it rests on.
+"""Assertions: single statements of a turn about the world, each with its supporting sentence.
 
-Nouns only. An assertion speaks of things by the names that the text uses; who a name, a nickname or a pronoun means is
-settled later, from what is live (`graph/naming/identity`), so that extraction can stay local to one turn.
+Types only. An assertion uses the names of the text; names, nicknames and pronouns are resolved later, from live data
+(`graph/naming/identity`), so that extraction stays local to one turn.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import cast
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
-#: A subject or object that begins with this is not a name but a pronoun to be settled in the fold: "@she", "@he", "@they",
-#: "@it", "@you", "@we". "I" is settled at once: the author of the message, or its role.
+#: A subject or object that begins with this is a pronoun to be resolved in the fold: "@she", "@he", "@they",
+#: "@it", "@you", "@we". "I" is resolved at once: the author of the message, or its role.
 PRONOUN = "@"
-#: Hint of a node whose type is only the likeliest, by its grammar: it counts little, and gives way to what a text shows.
+#: Hint for a node type guessed from grammar: low weight, yields to evidence in a text.
 LEANS = "leans"
 #: Hint of a node that is a country, a city or a district: it has no opening hours.
 REGION = "region"
@@ -38,19 +38,19 @@ _CLAIMS = {claim.value: claim for claim in Claim}
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One thing that a turn says about the world."""
+    """One statement of a turn about the world."""
 
     kind: Claim
     subject: str  # a name as the text has it, or a pronoun (`PRONOUN`)
     predicate: str = ""  # of `derive/extract/ontology`, or free, in lower_case
     value: str = ""  # of an attribute, or the other name
     object: str = ""  # the other end of a relation: a name or a pronoun
-    type: str = ""  # of the subject, where the text shows it: person, place … (`derive/extract/ontology`)
+    type: str = ""  # type of the subject, if the text shows it: person, place … (`derive/extract/ontology`)
     object_type: str = ""
-    quote: str = ""  # the sentence that it rests on, as it is in the message
+    quote: str = ""  # the supporting sentence, verbatim
     source: Ref | None = None  # the revision that holds the sentence
-    speaker: str = ""  # who says so: the author, or the role
-    sure: float = 1.0  # how sure the extraction is; below 0.5: only a hint
+    speaker: str = ""  # the speaker: the author, or the role
+    sure: float = 1.0  # confidence of the extraction; below 0.5: only a hint
     hint: str = ""  # for a pronoun: what narrows it ("female", "male", "thing", "place")
 
     def to_json(self) -> dict[str, Json]:
@@ -68,7 +68,7 @@ class Assertion:
 
 def assertion_from_json(data: Mapping[str, Json], home: Ref | None = None) -> Assertion:
     """Read an assertion from the store; `home` is its revision where the row does not name one."""
-    # Spelt out because a graph is read from many thousands of them.
+    # Written out for speed: a graph is read from many thousands of them.
     get = data.get
     source = cast("str | None", get("source"))
     return Assertion(
@@ -99,7 +99,7 @@ class TurnClaims:
 class TurnState(StrEnum):
     """The state of the analysis of a turn."""
 
-    WAITING = "waiting"  # too new: it may still be edited or made again
+    WAITING = "waiting"  # too new: it may still be edited or regenerated
     DUE = "due"
     PROCESSING = "processing"  # another worker is analysing it
     PROCESSED = "processed"
@@ -110,7 +110,7 @@ class TurnState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnStatus:
-    """The state of one turn, for people."""
+    """The state of one turn, for display."""
 
     number: int
     id: str  # the uuid of the turn
@@ -122,15 +122,15 @@ class TurnStatus:
     why: str = ""  # of a failure
     tries: int = 0
     in_window: bool = False
-    affected: bool = False  # it speaks of something that an edited earlier turn no longer introduces
+    affected: bool = False  # it refers to something that an edited earlier turn no longer introduces
 
 
 class Change(StrEnum):
     """A manual change to the graph."""
 
-    SET = "set"  # an attribute or relation has this value, whatever the text says
-    PIN = "pin"  # what is known now stays, whatever the text says later
-    FORBID = "forbid"  # this is not so, whatever the text says
+    SET = "set"  # set an attribute or relation, whatever the text says
+    PIN = "pin"  # keep the current facts, whatever the text says later
+    FORBID = "forbid"  # forbid a fact, whatever the text says
     RENAME = "rename"
     MERGE = "merge"  # two nodes are one
     SPLIT = "split"  # one name means two things; some turns mean the other
@@ -140,12 +140,13 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A person's own change to the graph. It hangs on the key of a name (`graph/claims/names`), which no re-analysis changes."""
+    """A user's manual change to the graph. It is tied to the key of a name (`graph/claims/names`), which re-analysis never
+    changes."""
 
     change: Change
     node: str  # key of a name
     predicate: str = ""
-    value: str = ""  # new value, new name, or text for people
+    value: str = ""  # new value, new name, or text for display
     object: str = ""  # key of the other node: of a relation, of a merge
     type: str = ""
     turns: tuple[Ref, ...] = ()  # openings of the turns that a split takes over

@@ -1,6 +1,6 @@
-"""Changes to files, and what caused them: the nouns.
+"""Types for changes to files and their causes.
 
-A change is one comparison of two snapshots of a folder, written into the log as a `CODE_CHANGED` event.
+A change is one comparison of two snapshots of a folder, logged as a `CODE_CHANGED` event.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class FileChange:
     action: Action
     before: str = ""
     after: str = ""
-    old_path: str = ""  # where it was, for `renamed`
+    old_path: str = ""  # the old path, for `renamed`
     added: int = 0  # lines
     removed: int = 0
     binary: bool = False
-    executable: bool | None = None  # where that changed: what it is now
+    executable: bool | None = None  # the new value, if it changed
     kept: bool = True  # False: too large, so only its hash and size are known
 
 
@@ -55,6 +55,4 @@ class CodeChange:
     after: str = ""
     diff: str = ""  # unified; cut where it is very long
     root: str = ""  # the folder
-    own: bool = (
-        False  # a tool wrote exactly this, as it noted itself; otherwise it was seen while the tool ran
-    )
+    own: bool = False  # True: recorded by the tool itself; otherwise observed while the tool ran

@@ -1,8 +1,8 @@
-"""Events: the facts of which the log of a thread consists.
+"""Events: the facts that make up the log of a thread.
 
-An event has a *head* (structure: what happened to which message; no words) and, where words are involved, a *sealed body*
-(JSON bytes). The chain of hashes covers the head and a salted commitment to the body, so `forget` can destroy salt and body
-and the chain still verifies.
+An event has a *head* (structure: what happened to which message; no text) and, if text is involved, a *sealed body* (JSON
+bytes). The chain of hashes covers the head and a salted commitment to the body, so `forget` can destroy salt and body and the
+chain still verifies.
 """
 
 from __future__ import annotations
@@ -37,29 +37,27 @@ class Kind(StrEnum):
     UNPINNED = "unpinned"
     MOVED = "moved"
     CODE_CHANGED = "code_changed"
-    REWOUND = (
-        "rewound"  # the conversation went back to before a turn; the deletions of the same stroke did it
-    )
+    REWOUND = "rewound"  # the conversation was rewound to before a turn, by the deletions of the same stroke
     CROPPED = "cropped"  # messages stay in the history and leave the prompt; a summary replaces them
     UNCROPPED = "uncropped"
-    COMPACTED = "compacted"  # at which resolution prompts show the past from here on
+    COMPACTED = "compacted"  # the level of detail at which prompts show the past from here on
     PLACED = "placed"  # text added to prompts after a message, as it was sent
     FLUSHED = "flushed"  # every turn so far may be analysed, without waiting for later ones
     OVERRIDDEN = (
         "overridden"  # a person changed the graph: set, pin, forbid, rename, merge, split, delete, add
     )
-    LIFTED = "lifted"  # such a change, or one to a memory or the world, was taken back
+    LIFTED = "lifted"  # such a change, or one to a memory or the world, was reverted
     WORLD_TOLD = "world_told"  # entries of a world description (lorebook, project description)
     TASKED = "tasked"  # a task began, was attempted, ended, was linked, split or merged
     REMEMBERED = "remembered"  # a person added, changed, pinned or hid a memory
-    ASIDE = "aside"  # a line of a foreign file that is not a message, kept to the letter
+    ASIDE = "aside"  # a line of a foreign file that is not a message, kept verbatim
     NOTED = "noted"  # what an import or sync could not decide, recorded as such
     UNDONE = "undone"
     REDONE = "redone"
     FORGOTTEN = "forgotten"
 
 
-#: Operations that a person or program did on purpose and may want to take back.
+#: Deliberate operations of a person or program, which can be undone.
 DELIBERATE = frozenset(
     {
         Kind.RENAMED,
@@ -89,10 +87,10 @@ DELIBERATE = frozenset(
     }
 )
 
-#: What nearly all events of a log are; stores can find the others quickly.
+#: The most frequent kinds of events; stores can find the others quickly.
 PLENTY = frozenset({Kind.APPENDED, Kind.ASIDE})
 
-#: What people and programs do beside the conversation: it changes no message.
+#: Kinds of events besides the conversation, which change no message.
 BESIDE = frozenset(
     {
         Kind.REWOUND,
@@ -136,9 +134,9 @@ class Event:
     at: str  # when it was logged, ISO 8601 with time zone
     target: Ref | None = None  # the message it is about; None for a message's own first event
     head: Mapping[str, Json] = field(default_factory=_none)
-    body: bytes | None = None  # sealed JSON; None where there never was one, or once forgotten
+    body: bytes | None = None  # sealed JSON; None if there never was one, or once forgotten
     salt: bytes | None = None
-    commit: bytes = b""  # salted hash of the body; empty where there never was one
+    commit: bytes = b""  # salted hash of the body; empty if there never was one
     hash: bytes = b""
 
     @property
@@ -155,5 +153,5 @@ class Event:
 
     @property
     def forgotten(self) -> bool:
-        """True once the words of this event were erased."""
+        """True once the body of this event was erased."""
         return bool(self.commit) and self.body is None

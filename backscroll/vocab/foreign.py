@@ -1,4 +1,4 @@
-"""Conversations in transit: what a reader of foreign files yields, and what a writer gets.
+"""Foreign conversations in transit: the output of readers and the input of writers.
 
 A `ForeignThread` is one conversation on its way in or out. Items come lazily and in order, so that a file of any size needs
 little memory. Nothing is dropped: a line that is not a message travels as an `Aside`, a problem as a `Problem`.
@@ -30,7 +30,7 @@ class ForeignMessage:
 
     role: Role
     content: Content
-    at: str | None = None  # ISO 8601 with time zone; None where the source does not say
+    at: str | None = None  # ISO 8601 with time zone; None if the source has none
     source_id: str | None = None
     parent_id: str | None = None
     alternatives: tuple[Content, ...] = ()
@@ -43,7 +43,7 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A line or record of the foreign file that is not a message (a snapshot, a progress note), kept to the letter."""
+    """A line or record of the foreign file that is not a message (a snapshot, a progress note), kept verbatim."""
 
     kind: str
     raw: str
@@ -63,7 +63,7 @@ class ForeignCodeChange:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the file that could not be understood, or that the target format cannot say. Never silent."""
+    """Something in the file that could not be parsed, or that the target format cannot express. Never silent."""
 
     what: str
     line: int | None = None
@@ -87,7 +87,7 @@ class ForeignThread:
     started: str | None = None
     metadata: Mapping[str, Json] = field(default_factory=_none)
     forked_from: str | None = (
-        None  # source_id of the parent conversation, where the tool has branches as files
+        None  # source_id of the parent conversation, if the tool stores branches as files
     )
     world: Mapping[str, str] = field(
         default_factory=dict[str, str]

@@ -1,6 +1,6 @@
-"""Handles: the short names by which a prompt points to what it does not show.
+"""Handles: short references in a prompt to messages that it does not show.
 
-`[bs:17]` is the message that event 17 of this thread brought into the world, `[bs:17-42]` the messages from one to the
+`[bs:17]` is the message that event 17 of this thread created, `[bs:17-42]` the messages from one to the
 other, `[bs:3f2a9c1e.17]` a message of another thread. A handle never changes, whatever is edited.
 """
 
@@ -13,7 +13,7 @@ from backscroll.vocab.ids import LAST, Ref
 from backscroll.vocab.values.pattern import late
 
 _SHAPE = late(r"\[?(?:bs:)?(?:([0-9a-f]{8,32})\.)?([1-9][0-9]{0,9})(?:-([1-9][0-9]{0,9}))?\]?")
-#: A handle as it is in a text.
+#: A handle in a text.
 IN_TEXT = late(r"\[bs:(?:[0-9a-f]{8,32}\.)?[1-9][0-9]{0,9}(?:-[1-9][0-9]{0,9})?\]")
 
 
@@ -36,12 +36,12 @@ class Handle(NamedTuple):
 
 
 def handle_of(first: Ref, last: Ref | None = None, *, elsewhere: bool = False) -> str:
-    """Return the handle of a message, or of all from one to another; with `elsewhere` it can be read in other threads too."""
+    """Return the handle of a message or range; with `elsewhere` it also works in other threads."""
     return str(Handle(first.seq, (last or first).seq, first.thread if elsewhere else None))
 
 
 def parse_handle(text: str) -> Handle:
-    """Take a handle apart; brackets and `bs:` may be left out."""
+    """Parse a handle; brackets and `bs:` are optional."""
     found = _SHAPE.fullmatch(text.strip())
     if not found or max(int(found[2]), int(found[3] or 1)) > LAST:
         raise InvalidInput(f"not a handle: {text!r}", hint="handles look like [bs:17] or [bs:17-42]")
@@ -50,13 +50,13 @@ def parse_handle(text: str) -> Handle:
 
 
 def thread_of(handle: str, home: str) -> str | None:
-    """Return the first digits of the thread that a handle names, where that is not the thread it is read in."""
+    """Return the id prefix of the thread that a handle names, unless it is the current thread."""
     named = parse_handle(handle).thread
     return None if named is None or home.startswith(named) else named
 
 
 def qualify_handles(text: str, thread: str) -> str:
-    """Return a text with its handles readable outside the thread it was written in: each one without a thread gets this one."""
+    """Make the handles of a text valid outside its thread: each one without a thread gets this one."""
     return IN_TEXT.sub(lambda found: _qualify_handle(found[0], thread), text)
 
 

@@ -1,8 +1,8 @@
-"""Names of events, messages, revisions and turns.
+"""Ids of events, messages, revisions and turns.
 
-A thread has a random id (32 hex digits). Everything inside it is named by the event that brought it into the world:
-`<thread id>.<sequence number>`. So a message keeps its name for life, a fork shares the names of its past, and no
-index is needed to find a thing by name. Ids are minted by the engine; this module only takes them apart.
+A thread has a random id (32 hex digits). Everything inside it is named by the event that created it:
+`<thread id>.<sequence number>`. So a message keeps its name for life, a fork shares the names of its past, and no index is
+needed to find anything by id. The engine mints ids; this module only parses them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REF = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,9})")
 
 
 class Ref(NamedTuple):
-    """The name of an event, and of the message or revision that the event brought into the world."""
+    """The id of an event, and of the message or revision that it created."""
 
     thread: str
     seq: int
@@ -33,7 +33,7 @@ class Ref(NamedTuple):
 
 
 def parse_ref(text: str | Ref) -> Ref:
-    """Take a full name apart."""
+    """Parse a full id."""
     if isinstance(text, Ref):
         return text
     found = _REF.fullmatch(text) if isinstance(text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]

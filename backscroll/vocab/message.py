@@ -23,7 +23,7 @@ def _none() -> Mapping[str, Json]:
 
 
 def checked_role(role: str) -> Role:
-    """Return the role, or a clear error."""
+    """Return the role, or raise a clear error."""
     for known in ROLES:
         if role == known:
             return known
@@ -40,7 +40,7 @@ class Content:
 
     @property
     def text(self) -> str:
-        """The words a person would read aloud."""
+        """The plain text of all text parts."""
         return text_of(self.parts)
 
 
@@ -108,12 +108,13 @@ class Message:
 
     @property
     def metadata(self) -> Mapping[str, Json]:
-        """What else is known about the live revision."""
+        """The metadata of the live revision."""
         return self.content.metadata
 
 
 def is_spoken_by_user(message: Message) -> bool:
-    """Return True for words of the user; what we put into the user's mouth (a crop's summary) says so in its metadata."""
+    """Return True for messages the user wrote; those we write in the user's role (a crop's summary) are marked in their
+    metadata."""
     return message.role == "user" and "backscroll" not in message.content.metadata
 
 
@@ -123,12 +124,12 @@ def is_cut(message: Message) -> bool:
 
 
 def cut_calls(message: Message) -> frozenset[str]:
-    """Return ids of the calls in an answer that broke off at that limit: they are not to be carried out."""
+    """Return the ids of calls in a truncated answer, which must not run."""
     named = _about(message).get("cut_calls")
     return frozenset(map(str, cast("list[Json]", named))) if isinstance(named, list) else frozenset()
 
 
 def _about(message: Message) -> Mapping[str, Json]:
-    """Return what an agent knew about a message; metadata may come from elsewhere and be anything."""
+    """Return the agent's metadata of a message; foreign metadata may be anything."""
     found = message.content.metadata.get("act")
     return cast("Mapping[str, Json]", found) if isinstance(found, Mapping) else {}

@@ -1,7 +1,7 @@
 """The parts of a message, and their JSON shape.
 
-A part keeps whatever a vendor attached to it in `extra`, so that it can go back out as it came in. Bytes never sit in a
-part for long: the engine stores them once by hash and leaves the hash in `Media.blob`.
+A part keeps whatever a vendor attached to it in `extra`, so that it can be exported unchanged. Bytes do not stay in a part:
+the engine stores them once by hash and leaves the hash in `Media.blob`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _none() -> Extra:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words."""
+    """A text."""
 
     text: str
     extra: Extra = field(default_factory=_none)
@@ -30,7 +30,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound or a file: by the hash of bytes that we keep, or by an address that we only remember."""
+    """An image, a sound or a file: by the hash of stored bytes, or by an address."""
 
     media_type: str
     blob: str | None = None
@@ -42,7 +42,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool. `arguments` is a string where the wire sent a string, a JSON value where it sent one."""
+    """A model's tool call. `arguments` is a string if the wire sent a string, else a JSON value."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A model's thinking, with whatever proof its vendor wants back unchanged."""
+    """A model's thinking, with the signature that its vendor requires back unchanged."""
 
     text: str
     signature: str | None = None
@@ -72,7 +72,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A vendor's part that we do not understand; `raw` is kept to the letter."""
+    """An unknown vendor part; `raw` is kept verbatim."""
 
     vendor: str
     kind: str
@@ -139,7 +139,7 @@ def part_from_json(data: Mapping[str, Json]) -> Part:
 
 
 def text_of(parts: Sequence[Part]) -> str:
-    """Return the words a person would read aloud: text parts only, joined by line breaks."""
+    """Return the plain text: text parts only, joined by line breaks."""
     if len(parts) == 1 and isinstance(parts[0], Text):
         return parts[0].text
     return "\n".join(p.text for p in parts if isinstance(p, Text))

@@ -1,7 +1,6 @@
-"""The nouns of a prompt: wires, sections, levels, the blocks it is put together from.
+"""Types of a prompt: wires, sections, levels of detail, and the blocks it consists of.
 
-A prompt is a view: it is built from the live history, holds nothing of its own, and every block names the revisions it rests
-on.
+A prompt is a view: it is built from the live history, holds no data of its own, and every block names its source revisions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ WIRES: tuple[Wire, ...] = get_args(Wire)
 
 
 def checked_wire(wire: str) -> Wire:
-    """Return the wire, or a clear error."""
+    """Return the wire, or raise a clear error."""
     for known in WIRES:
         if wire == known:
             return known
@@ -37,10 +36,10 @@ class Section(StrEnum):
     RECENT = "recent"  # verbatim, up to the newest message
     TASK = "task"  # the task at hand, its plan, feedback, to-dos, reminders
     OPERATIONS = "operations"  # what the tools did lately
-    RECALLED = "recalled"  # details that the newest message asks for
-    GRAPH = "graph"  # what is known about what is being talked about
+    RECALLED = "recalled"  # details relevant to the newest message
+    GRAPH = "graph"  # graph facts about the current topics
     PROFILE = "profile"  # from other conversations of the user or the project
-    LORE = "lore"  # entries of lorebooks that the newest messages woke
+    LORE = "lore"  # lorebook entries that the newest messages activated
 
 
 #: Sections of insertions: texts of ours that follow the message that made them relevant.
@@ -63,9 +62,9 @@ class Level(IntEnum):
     """The level of detail in a prompt; higher is less."""
 
     VERBATIM = 0
-    DIGEST = 1  # words as they are, tool results and long arguments as one line with a handle
+    DIGEST = 1  # text unchanged, tool results and long arguments as one line with a handle
     GIST = 2  # a line or two instead of the whole
-    SUMMARY = 3  # spoken for by the summary of a span
+    SUMMARY = 3  # replaced by the summary of a span
     GONE = 4  # not shown; the store has it
 
 
@@ -78,11 +77,11 @@ class Block:
     section: Section
     level: Level = Level.VERBATIM
     sources: tuple[Ref, ...] = ()  # revisions it rests on
-    message: Ref | None = None  # the message it shows, where it shows exactly one
+    message: Ref | None = None  # the message it shows, if exactly one
     author: str | None = None
     reason: str = ""  # why it is here at this level, for the receipt
     tokens: int = 0
-    tells: tuple[str, ...] = ()  # the memories whose words it says, each by its id and a digest of them
+    tells: tuple[str, ...] = ()  # the memories it contains, by id and digest
 
     @property
     def text(self) -> str:

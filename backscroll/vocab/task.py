@@ -1,4 +1,4 @@
-"""Tasks and memories: the nouns. A task is a unit of work that spans turns and ends with a verdict; a memory outlives it."""
+"""Types for tasks and memories. A task is a unit of work that spans turns and ends with a verdict; a memory outlives it."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class Attempt:
     decided_by: str = ""  # the actor
     decided_as: str = ""  # person or program
     place: bytes = b""  # of the newest message when it was submitted
-    note: str = ""  # why its words are withheld, where they are
+    note: str = ""  # why its text is withheld, if it is
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as folded from its events."""
+    """A task, folded from its events."""
 
-    id: str  # short, for people: the number of the event that began it, with the thread's first digits for other threads
+    id: str  # short id for display: the number of the event that started it, with the thread's first digits for other threads
     event: Ref  # that began it
     title: str
     state: TaskState
@@ -80,7 +80,7 @@ class Task:
     feedback: tuple[str, ...] = ()
     reason: str = ""  # of a cancellation
     cleared: bool = False  # its messages are out of prompts; a summary replaces them
-    #: Stretches of the history that belong to it: after one position, up to another (None: it goes on).
+    #: Spans of the history that belong to it: after one position, up to another (None: still open).
     spans: tuple[tuple[bytes, bytes | None], ...] = ()
     current: bool = False  # what is being worked on now
     relevant: tuple[str, ...] = ()  # ids of the memories with which it began
@@ -116,4 +116,4 @@ class Memory:
     uses: int = 0
     pinned: bool = False
     by: str = "rules"  # rules, the model, or the person
-    note: str = ""  # why its words are withheld, where they are
+    note: str = ""  # why its text is withheld, if it is

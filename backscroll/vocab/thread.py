@@ -1,4 +1,4 @@
-"""A thread, its turns and its steps, as a reader sees them."""
+"""Types for threads, turns and steps, as readers see them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
-#: Where to look: this thread, all threads of its user, all threads of its project, or the whole store.
+#: Search scopes: this thread, all threads of its user, all threads of its project, or the whole store.
 Scope: TypeAlias = Literal["thread", "user", "project", "all"]
 
 

@@ -1,6 +1,6 @@
-"""Reaching a server: the address, connections with our settings, and bringing the tables to the current version.
+"""Connect to a server with our settings, and migrate its tables to the current version.
 
-What is not ours, too new, or cannot hold every text is left untouched and refused with a reason.
+A database that is not ours, too new, or cannot hold every text is left untouched and rejected with a reason.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _LONGEST_TENANT = 200
 
 @dataclass(frozen=True, slots=True)
 class ServerTimeouts:
-    """How long the server may take over what one store asks of it, in milliseconds; 0: for as long as it takes."""
+    """Time limits of the server for the statements of one store, in milliseconds; 0: no limit."""
 
     lock: int
     statement: int
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose session can be derived from all others on the server, even once we have lost it (`fence`)."""
+    """A connection whose session can be identified on the server, even after we have lost it (`fence`)."""
 
     fence = 0
     limits: ServerTimeouts | None = (
-        None  # what holds for the session; None: a pooler is between, nothing lasts longer than a transaction
+        None  # settings of the session; None: behind a pooler, nothing outlives a transaction
     )
-    halfvec = 0  # the type of vectors it was taught
+    halfvec = 0  # the registered type of vectors
 
 
 class _HexLoader(Loader):
@@ -68,30 +68,30 @@ def _adapters() -> AdaptersMap:
     adapters = AdaptersMap(psycopg.adapters)
     adapters.register_loader("uuid", _HexLoader)
     adapters.register_loader("uuid", _HexBinaryLoader)
-    # By default the type sent depends on the size of the number, and each mixture of types is a statement of its own.
+    # By default the type sent depends on the size of the number, and each combination of types is prepared separately.
     adapters.register_dumper(int, Int8Dumper)
     return adapters
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a store is, and whose rows in it."""
+    """The location of a store, and the tenant."""
 
     url: str
     tenant: str
     location: str  # the url without its secrets
     patience: float
     limits: ServerTimeouts
-    pooled: bool  # a pooler hands out sessions by the transaction
+    pooled: bool  # a pooler assigns sessions per transaction
 
     @property
     def database(self) -> tuple[tuple[str, str], ...]:
-        """What tells apart the databases, and logins, that a process has connections to."""
+        """The key that distinguishes databases and logins of this process."""
         parts = {name: str(value) for name, value in conninfo_to_dict(self.url).items()}
         return tuple(sorted({**parts, "pooled": str(self.pooled)}.items()))
 
     def connect(self) -> Connection:
-        """Return a connection with our settings: manual transactions, UTF-8, durable commits, waits that end."""
+        """Return a connection with our settings: manual transactions, UTF-8, durable commits, timeouts."""
         given = conninfo_to_dict(self.url)
         settings: dict[str, Any] = {"fallback_application_name": "backscroll"}
         if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
@@ -101,7 +101,7 @@ class Address:
             autocommit=True,
             context=_ADAPTERS,
             client_encoding="utf8",
-            # A statement that one session has prepared is unknown to the next one.
+            # A statement prepared in one session is unknown to the next.
             prepare_threshold=None if self.pooled else 5,
             **settings,
         )
@@ -121,7 +121,7 @@ class Address:
 
 _ADAPTERS = _adapters()
 
-#: A commit must be on disk when it returns, whatever the role's default is; a stronger promise is left alone. Compiling
+#: A commit must be on disk when it returns, whatever the role's default is; a stronger setting is kept. Compiling
 #: plans to machine code costs more than any query of ours.
 _SETTINGS = """
 SELECT set_config('lock_timeout', %s, {local}), set_config('statement_timeout', %s, {local}),
@@ -135,7 +135,7 @@ _OTHER_LIMITS = "SELECT set_config('lock_timeout', %s, true), set_config('statem
 
 
 def settings_for(connection: Connection, limits: ServerTimeouts) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return what to say at the beginning of a transaction, so that our settings hold in it; nothing if they hold already."""
+    """Return the statements that apply our settings to a transaction; none if they already hold."""
     if connection.limits == limits:
         return []
     how = _OTHER_LIMITS if connection.limits is not None else _FOR_A_TRANSACTION
@@ -145,7 +145,7 @@ def settings_for(connection: Connection, limits: ServerTimeouts) -> list[tuple[s
 def address(
     url: str, tenant: str, patience: float, *, lock: float = 0.0, statement: float = 0.0, pooled: bool = False
 ) -> Address:
-    """Take an address apart, or say what is wrong with it; never by repeating it, for it may hold a password."""
+    """Parse an address, or raise without quoting it, because it may contain a password."""
     if not tenant or not tenant.isprintable() or len(tenant) > _LONGEST_TENANT:
         raise InvalidInput(
             f"not a name for a tenant: {tenant!r}",
@@ -163,12 +163,12 @@ def address(
 
 
 def _milliseconds(seconds: float) -> int:
-    """Return milliseconds as the server counts them, up to its limit."""
+    """Convert seconds to the server's milliseconds, up to its limit."""
     return min(round(seconds * 1000), 2_000_000_000)
 
 
 def _render_address(parts: dict[str, Any]) -> str:
-    """Return the address for people: a url again, without its secrets."""
+    """Return the address for display: a URL without its secrets."""
     known = {name: str(value) for name, value in parts.items() if name not in _SECRETS}
     user = quote(known.pop("user", ""), safe="")
     host, port, database = known.pop("host", ""), known.pop("port", ""), known.pop("dbname", "")
@@ -183,8 +183,8 @@ def _render_address(parts: dict[str, Any]) -> str:
 def reach(
     place: Address, deadline: float, *, known: bool, give_way: Callable[[], bool] = lambda: False
 ) -> Connection:
-    """Return a connection. A server that was there before is waited for, as is one that is full or starts; one that has never
-    answered is better named at once. `give_way`: do not wait for a full server, there is something better to do.
+    """Return a connection. Waits for a server that has answered before, is full or is starting; fails at once for one that
+    has never answered. `give_way`: do not wait for a full server.
     """
     pause = 0.02
     while True:
@@ -205,7 +205,7 @@ def prepare(connection: Connection, place: Address) -> int:
     """Check the server and bring the tables to the current version; several processes may do so at once, and only those
     that find an older version wait for each other.
 
-    Gives the number under which the server knows the type of vectors; 0 where they are plain bytes.
+    Returns the type number of vectors on the server; 0 if they are plain bytes.
     """
     try:
         _check_server(connection, place)
@@ -235,8 +235,8 @@ def _check_server(connection: Connection, place: Address) -> None:
 
 
 def _version(connection: Connection, place: Address) -> int:
-    """Return the version of the tables that the search path leads to; 0 where there are none."""
-    # Asked of the catalogue itself: a name looked up before we waited for a lock would be answered from memory.
+    """Return the version of the tables on the search path; 0 if there are none."""
+    # Query the catalogue itself: a name looked up before waiting for a lock would come from a cache.
     row = connection.execute(
         "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = 'backscroll_schema' AND relkind IN ('r', 'p') "
         "AND pg_catalog.pg_table_is_visible(oid)"
@@ -256,10 +256,10 @@ def _version(connection: Connection, place: Address) -> int:
 def _migrate(connection: Connection, place: Address) -> None:
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
-        # Rewriting a large table takes its time; waiting for others has its limit all the same.
+        # Rewriting a large table may take long; waiting for others is still limited.
         connection.execute(_OTHER_LIMITS, (str(place.limits.lock), "0"))
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
-        found = _version(connection, place)  # another process may have been quicker
+        found = _version(connection, place)  # another process may have been faster
         if found == 0:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS backscroll_schema "
@@ -274,7 +274,7 @@ def _migrate(connection: Connection, place: Address) -> None:
 
 
 def _type_of_vectors(connection: Connection) -> str:
-    """`halfvec`, where pgvector is there or may be brought in; `bytea` where it is not, or is too old to know the type."""
+    """Return `halfvec` if pgvector exists or can be created; `bytea` if not, or if it is too old for the type."""
     there = "SELECT pg_catalog.to_regtype('halfvec') IS NOT NULL"
     offered = "SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = 'vector' AND installed_version IS NULL"
     if not _says(connection, there) and _says(connection, offered):

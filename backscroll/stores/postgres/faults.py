@@ -1,4 +1,4 @@
-"""PostgreSQL's errors as errors that say what to do, and which of them pass by themselves. Never repeats a password."""
+"""Translate PostgreSQL's errors into ours, and tell transient ones apart. Never shows a password."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import psycopg
 
 from backscroll.errors import StoreBusy, StoreCorrupt, StoreError
 
-#: By the beginning of the SQLSTATE; the first that fits.
+#: By prefix of the SQLSTATE; the first match wins.
 _SAYS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("22021", StoreError, "the server cannot hold this text", "it has characters that UTF-8 forbids"),
     ("23505", StoreError, "what should be new is already in the store", "nothing was written"),
@@ -50,7 +50,7 @@ _SAYS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("XX001", StoreCorrupt, "the server says that its files are damaged", "restore a backup of the server"),
     ("XX002", StoreCorrupt, "an index is damaged", "REINDEX it; the log itself is not touched by that"),
 )
-#: What the server says before authentication comes without a SQLSTATE.
+#: Messages before authentication have no SQLSTATE.
 _AT_THE_DOOR = {
     "authentication failed|no password supplied|pg_hba.conf|role .* (does not exist|is not permitted)": "28",
     "permission denied for database": "42501",
@@ -61,9 +61,9 @@ _AT_THE_DOOR = {
 
 
 def unreachable(error: psycopg.Error, location: str) -> StoreError:
-    """Return the error to raise where no connection could be made."""
+    """Return the error for a failed connection."""
     said = " ".join(str(error).split())
-    for words, state in _AT_THE_DOOR.items():  # where the server speaks another language, none fits
+    for words, state in _AT_THE_DOOR.items():  # none matches if the server's messages are in another language
         if re.search(words, said):
             return _fault(state, location, said)
     return StoreError(
@@ -96,12 +96,12 @@ def _fault(state: str, location: str, said: str) -> StoreError:
 
 
 def is_collision(error: psycopg.Error) -> bool:
-    """Return True if two writers met and one had to go: the same work, done again, will pass."""
+    """Return True if two writers collided and one was rolled back: a retry will succeed."""
     return error.sqlstate in ("40001", "40P01")
 
 
 def cut_off(error: psycopg.Error) -> bool:
-    """Return True if the server ends the connection with these words, which may reach us before its end does.
+    """Return True if this error ends the connection; it may arrive before the connection closes.
 
     The driver can fail while it clears up after them: its error has no state, and theirs is the one behind it.
     """
@@ -114,7 +114,7 @@ def cut_off(error: psycopg.Error) -> bool:
 
 
 def turned_away(fault: StoreError) -> bool:
-    """Return True if the server is there but accepts no connections right now: it starts, stops, or is full."""
+    """Return True if the server is running but accepts no connections now: it is starting, stopping, or full."""
     return fault.facts.get("state") in ("53300", "57P")
 
 

@@ -1,9 +1,9 @@
-"""Making sure that a session that we lost is over on the server's side as well.
+"""Make sure that a lost session has ended on the server too.
 
-A connection can break for us while the server has noticed nothing: the session keeps its locks, and a COMMIT may still be on its
-way to it. Doing the work again then waits for our own ghost, or is done twice. So every session holds an advisory lock under a
-number of its own. A caller that lost a session looks for the holder of that number, gives it time to end by itself (it may be
-about to commit), and ends it.
+A connection can break on our side before the server notices: the session keeps its locks, and a COMMIT may still be in
+transit. A retry would then wait for our own old session, or run twice. So every session holds an advisory lock under its own
+number. A caller that lost a session looks for the holder of that number, gives it time to end by itself (it may be about to
+commit), and terminates it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Which family a thread belongs to: every statement names it, so that a sharded server asks one shard.
+"""Look up the family of a thread: every statement names it, so that a sharded server uses one shard.
 
-Owns the way from a thread to its root, which never changes and is remembered once seen, and the looking up of many rows by their
-names.
+Owns the mapping from a thread to its root, which never changes and is cached, and the lookup of many rows by id.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from backscroll.vocab.ids import THREAD_ID, Ref
 
 T = TypeVar("T")
 KEYS = "unnest(%s::uuid[], %s::bigint[]) AS k (thread, seq)"
-#: Looks each row up by its whole key. Without it a planner that knows too little reads a family to find one event.
+#: Looks up each row by its whole key. Without it, a planner without statistics reads a whole family to find one event.
 EACH = "OFFSET 0"
 _MOST_ROOTS = 200_000
 
 
 class Roots(dict[str, str]):
-    """Thread -> root, for threads that are known to be there. Safe to share: each item is set once, to one value."""
+    """Thread -> root, for threads known to exist. Safe to share: each item is set once, to one value."""
 
     def learn(self, thread: str, root: str) -> None:
-        """Remember; starting over bounds the size and costs less than counting uses."""
+        """Remember a root; clearing the cache bounds its size and is cheaper than tracking uses."""
         if len(self) >= _MOST_ROOTS:
             self.clear()
         self[thread] = root
 
 
 class PostgresNames:
-    """One session, and what is known about threads through it."""
+    """Thread lookups through one session."""
 
     def __init__(self, session: PostgresSession, tenant: str, roots: Roots) -> None:
         self._s = session
@@ -62,7 +61,7 @@ class PostgresNames:
     def _looked_up(
         self, sql: str, refs: Sequence[Ref], made: Callable[[tuple[Any, ...]], T], *more: object
     ) -> dict[Ref, T]:
-        """Return what a statement over `KEYS` gives for each name, in the order of the names."""
+        """Return the rows of a statement over `KEYS`, in the order of the names."""
         got: dict[Ref, T] = {}
         for root, names in self._by_root(refs).items():
             threads, numbers = [ref.thread for ref in names], [ref.seq for ref in names]

@@ -1,13 +1,13 @@
-"""The connections of this process to one database: shared by all stores (tenants) of it, lent in the order of asking.
+"""The connection pool of this process for one database: shared by all its stores (tenants), served in order of request.
 
-Owns the queue, the limit, and when a connection is opened, checked, kept or closed. Does not know what is done with one: no
-connection carries anything of a tenant, and whatever a caller sets is set for one transaction (`session`).
+Owns the queue, the limit, and when a connection is opened, checked, kept or closed. Connections hold no state of a tenant;
+settings apply to one transaction (`session`).
 
-- Fair: a slot that is given back goes to the caller that has waited longest; later callers are never served earlier.
+- Fair: a released slot goes to the caller that has waited longest; later callers are never served earlier.
 - A caller that holds a connection already gets another one at once, beyond the limit: a read inside a write must not wait
   for itself.
-- A connection is opened by the caller who needs it, so that the reason of a failure reaches that caller. Where the server
-  takes no more connections, the pool makes do with those it has and tries for more a little later.
+- A connection is opened by the caller that needs it, so that the reason of a failure reaches that caller. If the server
+accepts no more connections, the pool uses those it has and tries again a little later.
 - A connection that was unused for `idle` seconds is closed, by a timer that only runs while something is idle.
 - A forked child starts with none: its parent's must not be touched, not even closed.
 """
@@ -33,7 +33,7 @@ from backscroll.stores.postgres.faults import is_full
 
 _GROW_AGAIN = 1.0  # seconds after which a server that took no more connections is asked again
 
-#: What a forked child inherited. Kept, because the end of a connection object would be told to the server.
+#: Connections inherited by a forked child. Kept referenced, because closing them would notify the server.
 _inherited: list[list[Connection]] = []
 _pools: dict[tuple[tuple[str, str], ...], ConnectionPool] = {}
 _every_pool: WeakSet[ConnectionPool] = WeakSet()
@@ -72,7 +72,7 @@ class ConnectionPool:
         self._mine = threading.local()
 
     def leave_behind(self) -> None:
-        """In a forked child: forget everything, touch nothing."""
+        """In a forked child: drop all state without touching the connections."""
         if self._open:
             _inherited.append(list(self._open))
         self.start()
@@ -81,9 +81,9 @@ class ConnectionPool:
 
     @contextmanager
     def lend_connection(self, deadline: float, *, known: bool = True) -> Generator[Connection]:
-        """A connection for a while; given back without a transaction, or closed.
+        """Lend a connection; it is returned without a transaction, or closed.
 
-        `known`: the server has answered before, so it is worth waiting for; else a failure is raised at once.
+        `known`: the server has answered before, so wait for it; else a failure is raised at once.
         """
         depth: int = getattr(self._mine, "depth", 0)
         me, ticket = os.getpid(), _Ticket(threading.Event())
@@ -108,7 +108,7 @@ class ConnectionPool:
                 self._give_back(connection, ticket)
 
     def _wait_for_slot(self, ticket: _Ticket, deadline: float) -> None:
-        """Take a slot, or queue up for one. A caller that had its turn and could not use it stands in front already."""
+        """Take a slot, or queue for one. A caller that could not use its turn is already at the front."""
         with self._lock:
             if not ticket.granted and ticket not in self._queue:
                 self._queue.append(ticket)
@@ -121,7 +121,7 @@ class ConnectionPool:
             )
 
     def _call_next(self) -> None:
-        """Give free slots to the callers that waited longest. Call under the lock."""
+        """Grant free slots to the callers that waited longest. Call under the lock."""
         if self._ceiling < self.size and time.monotonic() >= self._grow_at:
             self._ceiling = self.size
         while self._queue and self._out < self._ceiling:
@@ -131,7 +131,7 @@ class ConnectionPool:
             ticket.called.set()
 
     def _ready(self) -> Connection | None:
-        """One that was kept. What the server has meanwhile closed, or has news for us on, is closed here too."""
+        """Return an idle connection. Those that the server has closed or sent data on are closed here."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -142,7 +142,7 @@ class ConnectionPool:
             self._discard(connection)
 
     def _open_connection(self, deadline: float, *, known: bool, alone: bool = False) -> Connection:
-        """Return a new one. Wait for a full server only if no other connection (`alone`) can be waited for."""
+        """Return a new connection. Wait for a full server only if there is no other connection to wait for (`alone`)."""
 
         def give_way() -> bool:
             with self._lock:
@@ -154,8 +154,8 @@ class ConnectionPool:
         return connection
 
     def _makes_do(self, ticket: _Ticket, fault: StoreError) -> bool:
-        """Return True if the server is full and we have connections: the slot is given up, and the caller waits for one of those,
-        before all others.
+        """Return True if the server is full and we have connections: release the slot and wait for one of those, first in
+        line.
         """
         with self._lock:
             if not is_full(fault) or not self._open:
@@ -220,14 +220,14 @@ class ConnectionPool:
             self._discard(connection)
 
     def counts(self) -> tuple[int, int, int]:
-        """Connections that are open, slots in use, and callers that wait."""
+        """Return the numbers of open connections, used slots, and waiting callers."""
         with self._lock:
             return len(self._open), self._out, len(self._queue)
 
     # -- users -------------------------------------------------------------------------------------------------
 
     def join(self, size: int, idle: float) -> None:
-        """One more store. The widest limits that any of them asked for hold for all."""
+        """Add a store. The widest limits of all stores apply."""
         with self._lock:
             self.users += 1
             if size > self.size:
@@ -235,7 +235,7 @@ class ConnectionPool:
             self._keep = max(self._keep, idle)
 
     def leave(self) -> None:
-        """One store less; after the last, what is not in use is closed, and the rest when it is given back."""
+        """Remove a store; after the last, idle connections are closed, and the others when they are returned."""
         with self._lock:
             self.users -= 1
             last = self.users <= 0
@@ -244,7 +244,7 @@ class ConnectionPool:
 
 
 def _reset_connection(connection: Connection) -> bool:
-    """Return True if a connection is sound and in no transaction, once what was begun on it is rolled back."""
+    """Roll back an open transaction; return True if the connection is usable."""
     if connection.closed:
         return False
     if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
@@ -254,14 +254,14 @@ def _reset_connection(connection: Connection) -> bool:
 
 
 def _has_news(connection: Connection) -> bool:
-    """Return True if the server sent something on a connection that is idle: in general that it has closed it."""
+    """Return True if the server sent data on an idle connection: usually that it was closed."""
     with selectors.DefaultSelector() as selector:
         selector.register(connection.fileno(), selectors.EVENT_READ)
         return bool(selector.select(0))
 
 
 def shared_pool(place: Address, size: int, idle: float) -> ConnectionPool:
-    """Return the pool of this process for a database; the caller leaves it by `let_go`."""
+    """Return the pool of this process for a database; release it with `let_go`."""
     with _sharing:
         pool = _pools.get(place.database)
         if pool is None:
@@ -279,7 +279,7 @@ def let_go(place: Address, pool: ConnectionPool) -> None:
 
 
 def _in_child() -> None:
-    """Other threads of the parent may have held any lock; in the child it would never be released."""
+    """Reset pools in a forked child: locks held by other threads of the parent would never be released."""
     global _sharing
     _sharing = threading.Lock()
     for pool in list(_every_pool):

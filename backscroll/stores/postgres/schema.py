@@ -4,7 +4,7 @@ Every key begins with the tenant, and every key of a log goes on with the *root*
 from. So a sharded PostgreSQL can distribute each table on one column (`DISTRIBUTED_BY`), a family lies on one shard, and no
 transaction of one thread leaves it, except for attached bytes. No sequence is used: numbers come from the log.
 
-- Words lie in `bytea`, which alone holds every text (`text` refuses NUL, `jsonb` lone surrogates as well).
+- Text is stored in `bytea`, the only type that holds every text (`text` refuses NUL, `jsonb` lone surrogates as well).
 - Text in keys is compared byte by byte (`COLLATE "C"`): an index must survive an upgrade of the server's locales.
 - Columns that hold words, or hashes of them, keep no statistics: `forget` could not reach the planner's samples.
 - Vectors are `halfvec` where the extension pgvector was there (or could be created) when the tables were made.
@@ -16,7 +16,7 @@ transaction of one thread leaves it, except for attached bytes. No sequence is u
 
 from __future__ import annotations
 
-#: Stands in a script for the type of a vector: `halfvec` where the extension pgvector can be had, else plain bytes.
+#: Placeholder in scripts for the vector type: `halfvec` if the extension pgvector is available, else plain bytes.
 HALF = "<half>"
 
 MIGRATIONS: tuple[str, ...] = (
@@ -334,7 +334,7 @@ MIGRATIONS: tuple[str, ...] = (
     );
     ALTER TABLE backscroll_quarantine ALTER COLUMN held SET STATISTICS 0;
     """,
-    # Whose thread it is, and what its caller calls it. No index holds a column that an append changes.
+    # The user of a thread and the caller's key. No index includes a column that an append changes.
     """
     ALTER TABLE backscroll_threads
         ADD COLUMN person text COLLATE "C" NOT NULL DEFAULT '',
@@ -347,7 +347,7 @@ MIGRATIONS: tuple[str, ...] = (
 
 VERSION = len(MIGRATIONS)
 
-#: Keys of `meta` by which a transaction notes that words were erased but their pages not yet rewritten; `scrub` takes them away.
+#: Keys of `meta` by which a transaction records that text was erased but its pages not yet rewritten; `scrub` removes them.
 SCRUB_WORDS, SCRUB_BYTES = "scrub: words", "scrub: bytes"
 
 #: The column on which a sharded PostgreSQL may distribute each table. What is on `root` belongs together (colocated).

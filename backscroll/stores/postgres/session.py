@@ -1,7 +1,7 @@
 """One transaction on one connection, in as few round trips as it takes.
 
-What answers nothing (BEGIN, inserts, updates) is held back and travels with the next question or with COMMIT, in one pipeline:
-appending a message is two round trips, not seven. Not here: policy: whether to try again is decided by the store.
+Statements without results (BEGIN, inserts, updates) are held back and sent with the next query or with COMMIT, in one
+pipeline: appending a message takes two round trips, not seven. The store decides about retries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.stores.postgres.connection import Connection, ServerTimeouts, se
 
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_HELD = 512  # statements to hold back at most; a long import must not gather in memory
+_HELD = 512  # maximum of statements held back; a long import must not accumulate in memory
 
 
 class PostgresSession:
@@ -31,7 +31,7 @@ class PostgresSession:
         self._cursor = connection.cursor(binary=True)
 
     def put_up_fence(self) -> None:
-        """Behind a pooler, where no session is ours for longer than this: make this transaction recognisable (`fence`).
+        """Make this transaction recognisable (`fence`) behind a pooler, where a session is ours only for its duration.
 
         Waits for the answer, so that nothing can be on its way to the server that the fence does not surround.
         """
@@ -39,13 +39,13 @@ class PostgresSession:
         self.flush()
 
     def tell(self, sql: str, *values: Any) -> None:
-        """Run a statement without an answer; it is sent with the next one."""
+        """Queue a statement without a result; it is sent with the next query."""
         self._held.append((sql, values))
         if len(self._held) >= _HELD:
             self.flush()
 
     def ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return all rows of an answer."""
+        """Run a query and return all rows."""
         cursor = self._cursor
         if self._held:
             with self._pipeline():
@@ -58,7 +58,7 @@ class PostgresSession:
         return rows
 
     def ask_one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
-        """Return the first row of an answer."""
+        """Run a query and return the first row."""
         rows = self.ask(sql, *values)
         return rows[0] if rows else None
 
@@ -79,13 +79,13 @@ class PostgresSession:
     def commit(self) -> None:
         """Commit: everything is durable, or an error is raised and nothing is."""
         if not self._began and len(self._held) == self._silent:
-            return  # nothing was ever asked or told
+            return  # nothing was ever sent
         cursor = self.connection.cursor()
         with self._pipeline():
             self._send_held()
             cursor.execute("COMMIT", prepare=False)
         if cursor.statusmessage != "COMMIT":
-            # A statement had failed and its error was swallowed on the way: the server answers COMMIT with ROLLBACK.
+            # A statement had failed and its error was swallowed: the server answers COMMIT with ROLLBACK.
             raise psycopg.errors.InFailedSqlTransaction("the transaction had failed and was rolled back")
 
     def _send_held(self) -> None:

@@ -1,9 +1,9 @@
-"""The PostgreSQL store: transactions that are tried again, commits whose outcome is found out. Implements `record.ports.Store`.
+"""The PostgreSQL store: transactions with retries, and commits whose outcome is verified. Implements `record.ports.Store`.
 
-A write ends in one of three ways: it is durable, it left nothing, or an error says that it could not be found out. Collisions
-with other writers and connections that break before COMMIT leave nothing, so the work is done again until patience ends. A
-connection that breaks *during* COMMIT leaves the question open: before doing anything again, the store makes sure that the old
-session is over, and looks whether its last event is in the log.
+A write ends in one of three ways: it is durable, it left nothing, or an error says that the outcome is unknown. Collisions
+with other writers and connections that break before COMMIT leave nothing, so the work is retried until the timeout. If a
+connection breaks *during* COMMIT, the outcome is open: before a retry, the store makes sure that the old session has ended,
+and checks whether its last event is in the log.
 """
 
 from __future__ import annotations
@@ -78,16 +78,16 @@ class PostgresStore:
 
     @contextmanager
     def _lend_connection(self, deadline: float) -> Generator[Connection]:
-        """A connection of the pool that all stores of this process on this database share."""
+        """Lend a connection from the pool shared by all stores of this process on this database."""
         with self._pool.lend_connection(deadline) as connection:
             yield register_vectors(connection, self._halfvec)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        """Run `work` on one consistent moment. It is begun again only where the server was gone before it answered.
+        """Run `work` on one consistent snapshot. It is retried only if the server was gone before it answered.
 
-        A read inside a read sees the same moment on the same connection, unless something was written in between.
+        A nested read sees the same snapshot on the same connection, unless something was written in between.
         """
         self._check()
         outer = self._reading()
@@ -130,7 +130,7 @@ class PostgresStore:
         if getattr(self._busy, "writing", 0) == os.getpid():
             raise RuntimeError("a write inside a write would wait for itself")
         self._busy.writing = os.getpid()
-        self._busy.reading = None  # what is read after this write sees it
+        self._busy.reading = None  # later reads see this write
         try:
             return self._write(work)
         finally:
@@ -159,7 +159,7 @@ class PostgresStore:
                 time.sleep(random.uniform(0, min(0.5, 0.005 * 2**tries)))
 
     def _write_once(self, work: Callable[[Writer], T], together: frozenset[str], deadline: float) -> T:
-        results: list[T] = []  # filled once the work is done and COMMIT may be on its way
+        results: list[T] = []  # set once the work is done and COMMIT may have been sent
         with self._lend_connection(deadline) as connection:
             session = PostgresSession(connection, BEGIN_WRITE, self._address.limits)
             writer = PostgresWriter(session, self.tenant, self._roots, self._halfvec, together)
@@ -188,7 +188,7 @@ class PostgresStore:
     def _has_arrived(
         self, writer: PostgresWriter, fence: int, cause: psycopg.Error, deadline: float, *, asked: bool
     ) -> bool:
-        """Return True if a transaction whose connection broke is in the store all the same; its session is over by then."""
+        """Return True if a transaction whose connection broke was committed; its session has ended by then."""
         self._pool.drop_idle()
         in_question = asked and not writer.repeatable
         while time.monotonic() < deadline:
@@ -200,7 +200,7 @@ class PostgresStore:
                         )
             except (psycopg.OperationalError, StoreError) as error:
                 if isinstance(error, StoreError) and not in_question:
-                    raise  # nothing was written, and it says why the server cannot be reached
+                    raise  # nothing was written; the error says why the server cannot be reached
                 time.sleep(0.1)
         if not in_question:
             return False
@@ -212,10 +212,10 @@ class PostgresStore:
     # -- the store as a whole --------------------------------------------------------------------------------
 
     def scrub(self) -> list[str]:
-        """Rewrite the tables that words were erased from, so that no page keeps them. Says what it cannot reach."""
+        """Rewrite the tables that text was erased from, so that no page keeps it. Return what it cannot reach."""
         self._check()
         connection = reach(self._address, time.monotonic() + self.patience, known=True)
-        try:  # a connection of its own: it sets what no transaction of others may inherit
+        try:  # a separate connection: its settings must not leak into other transactions
             return scrub_tables(connection, self.patience, pooled=self._address.pooled)
         except psycopg.Error as error:
             raise translate_error(error, self.location) from error
@@ -223,10 +223,10 @@ class PostgresStore:
             connection.close()
 
     def index_rest(self) -> None:
-        """Nothing: words enter the index with their message."""
+        """Do nothing: messages are indexed when they are written."""
 
     def resume_scrub(self) -> bool:
-        """Finish what a forget that was cut off left undone; False if others are in the way."""
+        """Finish the scrub of an interrupted forget; False if others are in the way."""
         self._check()
         if not self.read(lambda reader: reader.scrub_due()):
             return True
@@ -234,19 +234,19 @@ class PostgresStore:
         try:
             return finish_scrub(connection, pooled=self._address.pooled)
         except psycopg.Error:
-            return False  # a standby, or a login that may not: it stays due
+            return False  # a standby, or missing permission: it stays due
         finally:
             connection.close()
 
     def backup(self, target: str) -> None:
-        """Not done from here: the server's own tools copy it consistently, and an export is readable anywhere."""
+        """Raise: use the server's own tools for a consistent copy, or an export."""
         raise StoreError(
             f"a PostgreSQL store is not copied into a file: {target}",
             hint="use `backscroll export --format native`, or pg_dump on the server",
         )
 
     def facts(self) -> Mapping[str, str]:
-        """For `doctor`."""
+        """Return facts for `doctor`."""
         vectors = (
             "compared by the server (pgvector)"
             if self._halfvec

@@ -1,7 +1,6 @@
-"""Long words are stored compressed. Whether a body is, its row says (`unpack_body`: the bytes it was, 0: it is as it was).
+"""Compress long bodies. Each row records the uncompressed size (0: stored uncompressed).
 
-Owns the two directions. Does not guess: a body whose row says nothing is given as it is. What is hashed, exported and verified is
-always the plain bytes.
+Hashing, exports and verification always use the plain bytes.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ import zlib
 
 from backscroll.record.chain import make_corrupt_error
 
-#: A body is worth unpacking again and again only where this share of it is saved.
+#: Compress a body only if it saves this share, because every read decompresses it.
 _SAVES = 0.1
 _LEVEL = 3  # a third of the time of the usual 6, for a twentieth more bytes
 
 
 def pack_body(body: bytes | None, above: int) -> tuple[bytes | None, int]:
-    """Return what goes into the row, and how many bytes it was before; 0 where it goes as it is."""
+    """Return the stored body, and its uncompressed size; 0 if it is stored as is."""
     if not body or len(body) < above:
         return body, 0
     small = zlib.compress(body, _LEVEL)
@@ -24,7 +23,7 @@ def pack_body(body: bytes | None, above: int) -> tuple[bytes | None, int]:
 
 
 def unpack_body(body: bytes | None, size: int) -> bytes | None:
-    """Return the plain bytes again."""
+    """Return the plain bytes of a stored body."""
     if not size or body is None:
         return body
     opened = zlib.decompressobj()

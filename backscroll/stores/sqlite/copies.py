@@ -1,4 +1,4 @@
-"""Copies of a store file: is one sound, and does a file hold everything that was written to it."""
+"""Check a copy of a store file, and settle a file before it is moved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backscroll.stores.sqlite.faults import FAULTS
 
 
 def check_copy(source: Path) -> None:
-    """A backup must be a sound store before it takes the place of another."""
+    """Raise unless a backup is a valid store, before it replaces another."""
     try:
         with closing(sqlite3.connect(address(source, "?mode=ro"), uri=True)) as connection:
             said = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -31,4 +31,4 @@ def settle(store: Path) -> None:
         with closing(sqlite3.connect(store)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except FAULTS:
-        return  # damaged: it is moved aside as it is, together with its write-ahead log
+        return  # damaged: it is moved aside unchanged, with its write-ahead log

@@ -1,4 +1,4 @@
-"""Opening a file: is it ours, is it too new, does it need migrating. What is not ours is left untouched."""
+"""Open and migrate a store file; leave files that are not ours or too new untouched."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from backscroll.stores.sqlite.word_index import register
 _LOG = logger_of("stores")
 
 _SMALLEST = 512  # bytes: no SQLite file is smaller
-#: Kilobytes of pages that a connection keeps. Several read at a time, and the operating system keeps the file too.
+#: Page cache of a connection in kilobytes. Several connections read at once, and the operating system caches the file too.
 READING, WRITING = 4_096, 16_384
 
 
 def connect(path: Path, patience: float, read_only: bool, cache: int = READING) -> sqlite3.Connection:
-    """Return a connection with our settings: manual transactions, waits instead of failing, durable commits."""
+    """Return a connection with our settings: manual transactions, a busy timeout, durable commits."""
     connection = sqlite3.connect(
         address(path, _manner(path) if read_only else ""),
         uri=True,
@@ -44,23 +44,23 @@ def connect(path: Path, patience: float, read_only: bool, cache: int = READING) 
 
 
 def address(path: Path, manner: str) -> str:
-    """Return a path as SQLite wants it where it comes with a manner of opening."""
+    """Return a path as a SQLite URI with an open mode."""
     return f"file:{quote(os.fsencode(path))}{manner}"
 
 
 def _manner(path: Path) -> str:
-    """Return how to open a file that may only be read."""
+    """Return the open mode for a read-only file."""
     if os.access(path.parent, os.W_OK) or path.with_name(path.name + "-wal").exists():
         return "?mode=ro"
-    # SQLite wants to put a file for its locks beside the store and cannot. Without a write-ahead log no process is writing
-    # at this moment, so that it may do without.
+    # SQLite needs to create a lock file beside the store and cannot. Without a write-ahead log no process is writing
+    # at this moment, so it can do without.
     return "?immutable=1"
 
 
 def prepare(path: Path, patience: float) -> tuple[sqlite3.Connection, bool]:
     """Create or check the file and bring it to the current version.
 
-    Gives a connection that can be read from, and whether the file can only be read.
+    Returns a connection for reading, and whether the file is read-only.
     """
     try:
         fresh = _place_for(path)
@@ -102,7 +102,7 @@ def _place_for(path: Path) -> bool:
     if not path.is_file():
         raise StoreError(f"the store is not a file: {path}", hint="name a file, such as backscroll.db")
     size = path.stat().st_size
-    if 0 < size < _SMALLEST:  # SQLite takes a file of one byte for an empty one, and would write over it
+    if 0 < size < _SMALLEST:  # SQLite treats a file of one byte as empty, and would overwrite it
         raise StoreCorrupt(
             f"this file is not a Backscroll store: {path}", hint="check the path given as store"
         )
@@ -129,7 +129,7 @@ def _prepare_connection(path: Path, patience: float, read_only: bool) -> tuple[s
 
 
 def _look_first(path: Path, patience: float) -> None:
-    """Look before connecting: closing a file merges its write-ahead log, which must not happen to a file that is not ours."""
+    """Check a file before connecting: closing it would merge its write-ahead log, which must not happen to a foreign file."""
     log = path.with_name(path.name + "-wal")
     if not log.exists() or not log.stat().st_size or _ours(path):
         return
@@ -144,7 +144,7 @@ def _look_first(path: Path, patience: float) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """Return True if the file itself says so; while a store is being made, only its write-ahead log does."""
+    """Return True if the file is marked as ours; while a store is being created, only its write-ahead log is."""
     with path.open("rb") as file:
         header = file.read(100)
     version, owner = header[60:64], header[68:72]
@@ -154,7 +154,7 @@ def _ours(path: Path) -> bool:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
-    found = _checked_version(connection, path)  # another process may have been quicker
+    found = _checked_version(connection, path)  # another process may have been faster
     if 0 < found < VERSION:
         _keep_copy(path, found)
     for script in MIGRATIONS[found:]:
@@ -188,7 +188,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _facts(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Schema number, owner and number of tables, all of one moment: another process may be making the tables right now."""
+    """Return schema number, owner and number of tables, consistently: another process may be creating the tables."""
     alone = not connection.in_transaction
     if alone:
         connection.execute("BEGIN")
@@ -203,7 +203,7 @@ def _facts(connection: sqlite3.Connection) -> tuple[int, int, int]:
 
 
 def _keep_copy(path: Path, version: int) -> None:
-    """Before migrating, a copy of the file as it was; no process can write to it meanwhile, and an older copy stays."""
+    """Copy the file before a migration, locked against writers; an older copy stays."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.schema{version}-{stamp}{n or ''}.backup" for n in count())
     target = next(place for name in names if not (place := path.with_name(name)).exists())

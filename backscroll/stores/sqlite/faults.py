@@ -1,4 +1,4 @@
-"""SQLite's errors as errors that say what to do."""
+"""Translate SQLite's errors into errors that say what to do."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _SAYS: dict[int, tuple[type[StoreError], str, str]] = {
 }
 
 
-#: What reading and writing a file may end in; where a damaged schema is quoted, Python cannot even read the message.
+#: Errors of reading and writing a file; if SQLite quotes a damaged schema, Python cannot even decode the message.
 FAULTS = (sqlite3.Error, UnicodeDecodeError)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 def _code(error: Exception) -> int | None:
-    """Return what SQLite said; None if Python itself could not read what SQLite gave it."""
+    """Return SQLite's error code; None if Python could not decode SQLite's output."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 

@@ -1,8 +1,8 @@
-"""When the process forks, no store has the file open.
+"""Close store files around a fork of the process.
 
 SQLite trusts its own memory of the locks it holds; a child inherits the memory but not the locks. Parent and child would then
-each take themselves for the last user, and one of them would delete the write-ahead log that the other is writing to. So
-connections are closed before a fork and opened anew, on either side, when they are next needed.
+each consider themselves the last user, and one would delete the write-ahead log that the other is writing to. So connections
+are closed before a fork and reopened on both sides when next needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 
 class Forkable(Protocol):
-    """What a store does around a fork."""
+    """The hooks of a store around a fork."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
@@ -25,12 +25,12 @@ _paused: list[Forkable] = []
 
 
 def watch(store: Forkable) -> None:
-    """Watch a store from now on."""
+    """Register a store."""
     _stores.add(store)
 
 
 def _before() -> None:
-    _paused[:] = sorted(_stores, key=id)  # always in the same order, or two forks would wait for each other
+    _paused[:] = sorted(_stores, key=id)  # always in the same order, or two forks would deadlock
     for store in _paused:
         store.pause()
 

@@ -1,6 +1,6 @@
-"""Names and numbers: what the outside calls a thread or an event, and the integers under which the file knows it.
+"""Map the ids of threads and events to the integers used in the file, and back.
 
-Owns the two ways between them and the reading of many rows by their keys. Does not know what the rows hold.
+Also reads many rows by their keys, whatever they hold.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 from backscroll.errors import NotFound, StoreCorrupt
 from backscroll.vocab.ids import LAST, Ref
 
-#: How many keys one question names; few sizes, so that few statements are prepared.
+#: Keys per query; few sizes, so that few statements are prepared.
 _SIZES = (1, 16, 128, 512)
 
 
 class SqliteNames:
-    """One connection, and what is known about threads through it."""
+    """Id lookups through one connection."""
 
     def __init__(
         self, connection: sqlite3.Connection, numbers: dict[str, int], names: dict[int, str]
@@ -61,14 +61,14 @@ class SqliteNames:
         return name
 
     def _home(self, thread: str) -> int:
-        """Return the number of a thread that must be there."""
+        """Return the number of a thread; raise if it does not exist."""
         number = self._number(thread)
         if number is None:
             raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
         return number
 
     def _require_key(self, ref: Ref) -> int:
-        """Return the key of a message or revision whose thread must be there."""
+        """Return the key of a message or revision; raise if its thread does not exist."""
         key = self._key(ref)
         if key is None:
             raise NotFound(

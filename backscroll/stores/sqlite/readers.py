@@ -1,4 +1,4 @@
-"""Reading connections, lent to one caller at a time and kept for the next. Does not write, and does not know what is read."""
+"""A pool of reading connections, each lent to one caller at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReaderPool:
 
     @contextmanager
     def lend_connection(self) -> Generator[sqlite3.Connection]:
-        """A connection for one piece of work; after a failure of the database it is not used again."""
+        """Lend a connection; after a database error it is discarded."""
         me, connection, sound = threading.get_ident(), None, True
         with self._turn:
             self._users.append(me)
@@ -55,18 +55,18 @@ class ReaderPool:
         connection.close()
 
     def drop(self) -> None:
-        """Close what is not in use."""
+        """Close idle connections."""
         with self._turn:
             while self._idle:
                 self._idle.pop().close()
 
     def close(self) -> None:
-        """Close what is idle now, and what is in use as soon as it comes back."""
+        """Close idle connections now, and the others when they are returned."""
         self._kept = 0
         self.drop()
 
     def pause(self, patience: float) -> None:
-        """Block new transactions until `resume`, and wait for those at work; what this thread is reading goes on."""
+        """Block new transactions until `resume`, and wait for running ones; this thread's own read continues."""
         self._turn.acquire()
         others = [user for user in self._users if user != threading.get_ident()]
         if others:
@@ -74,5 +74,5 @@ class ReaderPool:
         self.drop()
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         self._turn.release()

@@ -1,12 +1,12 @@
 """Tables of the SQLite store, as numbered migrations. A migration, once released, is never changed.
 
 Names inside the file are numbers: a thread has a small number, and an event the key `number << 32 | sequence`, so that a
-thread's log lies together on disk and the full-text index needs no second look-up.
+thread's log is contiguous on disk and the full-text index needs no second lookup.
 """
 
 from __future__ import annotations
 
-APPLICATION_ID = 0x42534352  # "BSCR": how we know our own files
+APPLICATION_ID = 0x42534352  # "BSCR": the mark of our own files
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -81,7 +81,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE VIRTUAL TABLE words USING fts5 (text, event UNINDEXED, tokenize = 'ascii');
     """,
     # What is derived from the log, and finding the few events and messages that every prompt asks for. `signs` numbers
-    # its rows forever upwards: who has read up to a number needs to read only what came later.
+    # its rows in ascending order: a reader only needs rows after the last number read.
     """
     ALTER TABLE events ADD COLUMN unpacked INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX events_others ON events (key) WHERE kind NOT IN ('appended', 'aside');
@@ -212,8 +212,8 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX quarantine_thread ON quarantine (thread, seq);
     """,
-    # The word index keeps no copy of the words: they follow from the bodies (`word_index`). `recipe` names what made them.
-    # An event that waits for the index has 0 as its number there.
+    # The word index keeps no copy of the words: they follow from the bodies (`word_index`). `recipe` names the method.
+    # An event that is waiting for the index has 0 as its number there.
     """
     CREATE TABLE indexed (doc INTEGER PRIMARY KEY, event INTEGER NOT NULL, recipe INTEGER NOT NULL);
     INSERT INTO indexed SELECT c.id, c.c1, words_recipe(c.c0, v.body, v.unpacked)
@@ -229,7 +229,7 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE words_alone RENAME TO words;
     CREATE INDEX events_waiting ON events (key) WHERE doc = 0;
     """,
-    # Whose thread it is, and what its caller calls it. No index holds a column that an append changes.
+    # The user of a thread and the caller's key. No index includes a column that an append changes.
     """
     ALTER TABLE threads ADD COLUMN person TEXT NOT NULL DEFAULT '';
     ALTER TABLE threads ADD COLUMN own_key TEXT NOT NULL DEFAULT '';

@@ -1,8 +1,8 @@
-"""Rewriting the file after a forget, and the note that one is due.
+"""Rewrite the file after a forget, and record that a rewrite is due.
 
-The note is a row of `meta`, written in the transaction that erases: killed at any moment after it, the next one to open the file
-knows that old pages still hold the words. It is taken away once the file is rewritten and the write-ahead log is empty, and only
-if no process erased anything else meanwhile. Does not wait: who holds the connection decides how long it waits.
+The note is a row of `meta`, written in the erasing transaction: after a kill at any later moment, the next process to open
+the file knows that old pages still hold the text. It is removed once the file is rewritten and the write-ahead log is empty,
+and only if no process erased anything else meanwhile. The connection's owner sets the timeout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OUT_OF_REACH = "copies of the store: backups, exports, snapshots of the disk"
 
 
 def note_scrub(connection: sqlite3.Connection) -> None:
-    """Note, in the transaction at hand, that words were erased whose pages are not rewritten yet."""
+    """Record, in the current transaction, that text was erased from pages that are not rewritten yet."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (NOTE, secrets.token_hex(8)))
 
 
@@ -29,7 +29,7 @@ def read_note(connection: sqlite3.Connection) -> str | None:
 
 
 def rewrite(connection: sqlite3.Connection, location: str) -> list[str]:
-    """Merge the index, rewrite the file and empty the write-ahead log; says what of the file still holds the words."""
+    """Merge the index, rewrite the file and empty the write-ahead log; return what still holds the text."""
     try:
         note = read_note(connection)
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
@@ -38,7 +38,7 @@ def rewrite(connection: sqlite3.Connection, location: str) -> list[str]:
         if not busy and note is not None:
             connection.execute("DELETE FROM meta WHERE key = ? AND value = ?", (NOTE, note))
     except sqlite3.OperationalError as error:
-        # The words are erased all the same; only rewriting the file did not work out.
+        # The text is erased; only the rewrite of the file failed.
         if not is_busy(error):
             return [f"freed pages of the file: {translate_error(error, location).message}"]
         busy = True

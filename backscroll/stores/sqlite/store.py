@@ -1,7 +1,7 @@
-"""The SQLite file: opening, migrating, group commit, scrubbing, backup. Implements `record.ports.Store`.
+"""The SQLite store: opening, migrating, group commit, scrubbing, backup. Implements `record.ports.Store`.
 
-One connection writes. Callers queue their work; the process that gets the lock runs everything that is waiting in one
-transaction, so threads share one sync to disk, and a single thread pays for no hand-over. A write returns only once it is on
+One connection writes. Callers queue their work; the thread that gets the lock runs everything that is waiting in one
+transaction, so threads share one sync to disk, and a single thread has no handover cost. A write returns only once it is on
 disk.
 """
 
@@ -31,11 +31,11 @@ from backscroll.stores.sqlite.writing.rows import SqliteWriter
 
 T = TypeVar("T")
 _BATCH = 256
-_IN_PASSING = 0.5  # seconds that an opening waits for others before it leaves a rewrite to the next one
+_IN_PASSING = 0.5  # seconds that opening waits for others before it leaves a rewrite to the next process
 
 
 class _WriteJob(Generic[T]):
-    """One caller's work on its way through a shared transaction."""
+    """One caller's work in a shared transaction."""
 
     __slots__ = ("done", "error", "result", "work")
 
@@ -84,7 +84,7 @@ class SqliteStore:
         ] = {}  # rows as the last commit left them, while no other process wrote
         self._version = -1
         self._signs = VectorCaches()
-        # Of a file that we may only read, others can say more than we can see: every look at it is a fresh one.
+        # A read-only file may be changed by others without our noticing: never reuse cached rows.
         kept = {"kept": 0} if self.read_only or self._closed else {}
         self._readers = ReaderPool(self._open, **kept)
 
@@ -92,14 +92,14 @@ class SqliteStore:
         return connect(self.path, self.patience, self.read_only)
 
     def pause(self) -> None:
-        """Wait for those at work and close every connection."""
-        if self._leader != threading.get_ident():  # else the fork is part of a write, which goes on
+        """Wait for running work and close every connection."""
+        if self._leader != threading.get_ident():  # else the fork is part of a write, which continues
             self._lead.acquire()
             self._let_go()
         self._readers.pause(self.patience)
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         self._readers.resume()
         if self._leader != threading.get_ident():
             self._lead.release()
@@ -114,14 +114,14 @@ class SqliteStore:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        """Run `work` on one consistent moment of the file."""
+        """Run `work` on one consistent snapshot of the file."""
         self._check()
         can_write = not self.read_only and self._leader != threading.get_ident()
         try:
             return self._read(work, complete=can_write)
         except PendingWords:
             self.index_rest()
-            return self._read(work, complete=False)  # what others leave waiting meanwhile came later
+            return self._read(work, complete=False)  # text that others leave waiting meanwhile is newer
 
     def _read(self, work: Callable[[Reader], T], *, complete: bool) -> T:
         try:
@@ -137,7 +137,7 @@ class SqliteStore:
             raise translate_error(error, self.location) from error
 
     def index_rest(self) -> None:
-        """Put words that wait into the index, in pieces: other writers come in between."""
+        """Index waiting text in batches, so that other writers can run in between."""
         if self.read_only or not self._read(
             lambda reader: cast("SqliteReader", reader).words_wait(), complete=False
         ):
@@ -244,7 +244,7 @@ class SqliteStore:
         if self._writer is None:
             self._writer = connect(self.path, self.patience, read_only=False, cache=WRITING)
         left = deadline - time.monotonic()
-        if left < 0.9 * self.patience:  # what waiting for our turn took is not waited for again
+        if left < 0.9 * self.patience:  # the wait for our turn counts towards the timeout
             self._writer.execute(f"PRAGMA busy_timeout = {max(0, round(left * 1000))}")
         try:
             return self._begin_transaction(self._writer, deadline)
@@ -281,14 +281,14 @@ class SqliteStore:
                 raise translate_error(error, self.location) from error
 
     def scrub(self) -> list[str]:
-        """Merge the index, rewrite the file and empty the write-ahead log, so that no page keeps erased words."""
+        """Merge the index, rewrite the file and empty the write-ahead log, so that no page keeps erased text."""
 
         self._readers.drop()
         self._signs.clear()
         return [OUT_OF_REACH, *self._alone(lambda connection: rewrite(connection, self.location))]
 
     def resume_scrub(self) -> bool:
-        """Finish what a forget that was cut off left undone; False if others are in the way, or the file is read-only."""
+        """Finish the scrub of an interrupted forget; False if others are in the way, or the file is read-only."""
         self._check()
         try:
             with self._readers.lend_connection() as connection:
@@ -299,10 +299,10 @@ class SqliteStore:
             with closing(connect(self.path, _IN_PASSING, read_only=False)) as connection:
                 return not rewrite(connection, self.location)
         except FAULTS:
-            return False  # it stays due, and who reads what is damaged will be told
+            return False  # it stays due; reading damaged rows raises an error
 
     def backup(self, target: str) -> None:
-        """A consistent copy, made while others go on reading and writing."""
+        """Make a consistent copy while others continue reading and writing."""
         self._check()
         try:
             with closing(sqlite3.connect(target)) as copy, self._readers.lend_connection() as connection:
@@ -311,7 +311,7 @@ class SqliteStore:
             raise translate_error(error, f"{self.location}, or its copy {target}") from error
 
     def facts(self) -> Mapping[str, str]:
-        """For `doctor`."""
+        """Return facts for `doctor`."""
 
         def work(connection: sqlite3.Connection) -> Mapping[str, str]:
             pragmas = ("journal_mode", "synchronous", "user_version", "page_count", "freelist_count")

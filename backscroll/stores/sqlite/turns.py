@@ -1,15 +1,15 @@
-"""The queue of writers: processes that write to one file are served in the order in which they asked.
+"""A fair queue of writers: processes that write to one file are served in the order of their requests.
 
 SQLite itself makes waiters sleep and try again, each for longer than before: a process that writes without a pause is served
 again and again, and one that waits may wait for seconds. So a process draws a number before it begins a transaction, and waits
-for all smaller numbers. Numbers are bytes of a small file beside the store (`-turns`); to have one is to hold the system's lock
-on it. The lock goes with the process, however that ends, so no process waits for a dead one.
+for all smaller numbers. Numbers are bytes of a small file beside the store (`-turns`); a process owns a number by holding the
+system's lock on it. The lock goes with the process, however that ends, so no process waits for a dead one.
 
-Handing over costs more than a small write. So a turn lasts a while: a process that has others waiting and writes again in the
-same breath does so in the same turn, until `_SLICE` is over. Between two writes the others wait for no more than `_BREATH`.
+Handing over costs more than a small write. So a turn lasts a while: a process that writes again immediately while others wait
+does so in the same turn, until `_SLICE` is over. Between two writes the others wait for no more than `_BREATH`.
 
-This is courtesy, not safety: SQLite's own lock still decides who writes. Where there are no such locks (some network file
-systems, Windows), or the file cannot be made, everything works as it does without. Does not know what is written.
+This is fairness, not safety: SQLite's own lock still decides who writes. Without such locks (some network file systems,
+Windows), or if the file cannot be created, everything works without the queue.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if sys.platform != "win32":
 _HEAD = struct.Struct("<QQQ")
 _TURN = struct.Struct("<QQ")  # the last two of them
 _FIRST = 4096  # the byte of number 0: locks reach beyond the end of a file, which stays small
-_STEP = 0.0002  # seconds between two looks for each number before ours
+_STEP = 0.0002  # seconds between two checks, per number before ours
 _SLICE = 0.015  # seconds that a turn lasts while others wait
-_BREATH = 0.001  # seconds within which the next write of the same turn has to come
+_BREATH = 0.001  # seconds within which the next write of the same turn must start
 _LONGEST = 0.02
 _FLOCK = struct.Struct("@hhqqi4x")
 
@@ -44,8 +44,8 @@ class WriteQueue:
         self._file: int | None = None
         self._works = sys.platform != "win32"
         self._number: int | None = None  # while it is our turn
-        self._over = 0.0  # when it ends for good
-        self._kept = 0.0  # until when the next write has to come
+        self._over = 0.0  # when it ends at the latest
+        self._kept = 0.0  # deadline for the next write
 
     @contextmanager
     def take_turn(self, deadline: float) -> Generator[None]:
@@ -66,7 +66,7 @@ class WriteQueue:
         """Return our number, with its lock; None without a queue."""
         try:
             file = self._open_file()
-            while not _lock(file, 0, 1, shared=False):  # held for as long as it takes to draw a number
+            while not _lock(file, 0, 1, shared=False):  # held while a number is drawn
                 if time.monotonic() > deadline:
                     return None
                 time.sleep(_STEP)
@@ -74,7 +74,7 @@ class WriteQueue:
                 number = self._head(file)[0]
                 os.pwrite(
                     file, (number + 1).to_bytes(8, "little"), 0
-                )  # the rest is written by whose turn it is
+                )  # the rest is written by the process whose turn it is
                 _lock(file, _FIRST + number, 1, shared=False)
             finally:
                 self._unlock(0)
@@ -91,8 +91,8 @@ class WriteQueue:
         try:
             while True:
                 _, turn, until = self._head(file)
-                # Turns come in order: of the numbers before the one whose turn it was last, none is waited for any more.
-                gone = until and time.monotonic_ns() > until  # nor for that one, where it did not come again
+                # Turns are in order: do not wait for numbers before the last one that had its turn,
+                gone = until and time.monotonic_ns() > until  # nor for that one, if it did not write again
                 first = min(turn + 1 if gone else turn, number)
                 if first == number or _lock(file, _FIRST + first, number - first, shared=True):
                     break
@@ -119,11 +119,10 @@ class WriteQueue:
             return False
 
     def _tell(self, file: int, number: int, until: int, *, mine: bool = False) -> bool:
-        """Write down whose turn it is; False if another process draws a number just now, or (`mine`) the turn went to others
-        meanwhile.
+        """Record whose turn it is; False if another process is drawing a number, or (`mine`) the turn went to others.
 
-        Turns only go forward: a process that was held up between looking and writing must not give the turn back to a number that
-        is over, because then the others would wait for numbers that were kept and never came again.
+        Turns only go forward: a process delayed between reading and writing must not return the turn to a past number,
+        because the others would then wait for numbers that never come again.
         """
         if not _lock(file, 0, 1, shared=False):
             return False
@@ -138,13 +137,13 @@ class WriteQueue:
         return True
 
     def _keep(self, number: int) -> bool:
-        """Keep the turn for another write, where there is time left in it and others wait for its end."""
+        """Keep the turn for another write, if time is left in it and others are waiting."""
         now = time.monotonic()
         if self._file is None or now + _BREATH >= self._over:
             return False
         try:
             if self._head(self._file)[0] == number + 1:
-                return False  # none waits: who comes next, comes next
+                return False  # no process is waiting
             self._kept = now + _BREATH
             return self._tell(self._file, number, time.monotonic_ns() + int(_BREATH * 1e9), mine=True)
         except OSError:
@@ -161,14 +160,14 @@ class WriteQueue:
 
     def _open_file(self) -> int:
         if self._file is not None and os.fstat(self._file).st_nlink == 0:
-            self.close()  # a process that was alone took the file away
+            self.close()  # a process that was alone removed the file
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         return self._file
 
     def _unlock(self, start: int) -> None:
         if self._file is not None:
-            with suppress(OSError):  # it goes with the file at the latest
+            with suppress(OSError):  # released with the file at the latest
                 _lock(self._file, start, 1, release=True)
 
     def close(self) -> None:
@@ -197,9 +196,9 @@ if sys.platform != "win32":
     _SET: int = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
 
     def _lock(file: int, start: int, length: int, *, shared: bool = False, release: bool = False) -> bool:
-        """Try to lock a range of bytes (0: to the end), or let go of it; False if another process holds it.
+        """Try to lock a range of bytes (0: to the end), or release it; False if another process holds it.
 
-        Where the system knows locks that belong to the opened file, those: they also hold between two stores of one process.
+        Uses open file description locks if the system has them: they also work between two stores of one process.
         """
         kind = fcntl.F_UNLCK if release else fcntl.F_RDLCK if shared else fcntl.F_WRLCK
         try:
@@ -208,11 +207,11 @@ if sys.platform != "win32":
                 fcntl.lockf(file, how if release else how | fcntl.LOCK_NB, length, start)
             else:
                 fcntl.fcntl(file, _SET, _FLOCK.pack(kind, os.SEEK_SET, start, length, 0))
-        except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, as the system likes
+        except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, depending on the system
             return False
         return True
 else:
 
     def _lock(file: int, start: int, length: int, *, shared: bool = False, release: bool = False) -> bool:
-        """This system has no queue."""
+        """Return False: this system has no file locks, hence no queue."""
         raise OSError(file, start, length, shared, release)

@@ -1,11 +1,11 @@
 """The word index of the SQLite file: which revisions are in it, and under which words.
 
-FTS5 keeps no copy of the words. They follow from the sealed body, and taking a revision out of the index needs exactly the words
-that went in. So each row of `indexed` names the recipe that made them; where it is not ours (another Python knows other
-characters, another stemmer other stems), the words are read back from the index itself, which is slow and exact.
+FTS5 keeps no copy of the words. They follow from the sealed body, and removing a revision from the index needs exactly the
+words that went in. So each row of `indexed` names the recipe that made them; if it is not ours (another Python has other
+characters, another stemmer other stems), the words are read back from the index itself, which is slow but exact.
 
-Words of many messages written at once may wait (`events.doc` is 0): the first search, or the background, puts them in. Does not
-decide what belongs in the index.
+Words of many messages written at once may wait (`events.doc` is 0): the first search, or background work, indexes them.
+Callers decide what belongs in the index.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from backscroll.vocab.message import checked_role
 
 #: In `events.doc`: shown by some history, and not in the index yet.
 WAITING = 0
-#: Messages that are put into the index in one transaction: other writers wait for no more.
+#: Messages indexed per transaction, which limits the wait of other writers.
 AT_ONCE = 500
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Let a connection work out index words: the view `indexed_words` and the migration that made it ask for them."""
+    """Register the SQL functions that compute index words, used by the view `indexed_words` and its migration."""
     connection.create_function("index_words", 2, _words_or_nothing, deterministic=True)
     connection.create_function("words_recipe", 3, _recipe_of, deterministic=True)
 
@@ -48,7 +48,7 @@ def _words_or_nothing(body: Any, size: Any) -> str:
 
 
 def _recipe_of(text: Any, body: Any, size: Any) -> int:
-    """Return our recipe where it makes these words of this body; 0, which no recipe has, where it does not."""
+    """Return our recipe if it makes these words from this body; else 0, which no recipe has."""
     return recipe() if words_of(body, size) == text else 0
 
 
@@ -58,7 +58,7 @@ def recipe() -> int:
 
 
 def add(connection: sqlite3.Connection, key: int, words: str) -> int:
-    """Put a revision into the index; return its number there."""
+    """Add a revision to the index; return its number there."""
     sql = "INSERT INTO indexed (event, recipe) VALUES (?, ?)"
     doc = connection.execute(sql, (key, recipe())).lastrowid
     connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (doc, words))
@@ -66,7 +66,7 @@ def add(connection: sqlite3.Connection, key: int, words: str) -> int:
 
 
 def add_all(connection: sqlite3.Connection, words: Sequence[tuple[int, str]]) -> dict[int, int]:
-    """Put many revisions into the index, by their keys; return their numbers there."""
+    """Add many revisions to the index, by their keys; return their numbers there."""
     if not words:
         return {}
     first = connection.execute("SELECT coalesce(max(doc), 0) + 1 FROM indexed").fetchone()[0]
@@ -80,7 +80,7 @@ def add_all(connection: sqlite3.Connection, words: Sequence[tuple[int, str]]) ->
 
 
 def remove(connection: sqlite3.Connection, key: int | None) -> None:
-    """Take a revision out of the index, or out of those that wait for it."""
+    """Remove a revision from the index, or from those waiting for it."""
     sql = (
         "SELECT v.doc, i.recipe, v.body, v.unpacked FROM events v LEFT JOIN indexed i ON i.doc = v.doc AND i.event = v.key "
         "WHERE v.key = ? AND v.doc IS NOT NULL"
@@ -92,12 +92,12 @@ def remove(connection: sqlite3.Connection, key: int | None) -> None:
     if made_by is not None:  # else it waits, or the row is damaged, and the number belongs to another
         words = words_of(body, size) if made_by == recipe() else None
         remove_words(connection, doc, held_words(connection, doc) if words is None else words)
-    # The number may be given to the next words that come: the event may not go on holding it.
+    # The number may be reused for the next entry: the event must not keep it.
     connection.execute("UPDATE events SET doc = NULL WHERE key = ?", (key,))
 
 
 def remove_words(connection: sqlite3.Connection, doc: int, words: str) -> None:
-    """Take one entry with these words out of the index."""
+    """Remove one entry with these words from the index."""
     connection.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (doc, words))
     connection.execute("DELETE FROM indexed WHERE doc = ?", (doc,))
 
@@ -116,13 +116,13 @@ def _see_places(connection: sqlite3.Connection) -> None:
 
 
 def waiting(connection: sqlite3.Connection) -> bool:
-    """Return True if words wait for the index."""
+    """Return True if text is waiting to be indexed."""
     sql = "SELECT 1 FROM events INDEXED BY events_waiting WHERE doc = 0 LIMIT 1"
     return connection.execute(sql).fetchone() is not None
 
 
 def index_waiting(connection: sqlite3.Connection, most: int) -> int:
-    """Put words that wait into the index, oldest first; return how many it took up."""
+    """Index waiting text, oldest first; return how many entries."""
     sql = (
         "SELECT key, body, unpacked FROM events INDEXED BY events_waiting WHERE doc = 0 ORDER BY key LIMIT ?"
     )
@@ -142,7 +142,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
 
 
 def misfits(connection: sqlite3.Connection) -> list[int]:
-    """Return the events for which the index holds other words than it should; one pass over the whole index."""
+    """Return the events whose index words are wrong; one pass over the whole index."""
     _see_places(connection)
     held: dict[int, int] = {}
     for term, doc, offset in connection.execute("SELECT term, doc, offset FROM temp.word_places"):
@@ -162,7 +162,7 @@ def _places(words: str) -> list[tuple[str, int]]:
 
 
 def filters(wanted: SearchFilter, number: Callable[[str], int | None]) -> tuple[str, str, list[object]]:
-    """Return what a search joins to the index, and asks of it, to leave out what is not wanted; `number` is that of a thread."""
+    """Return the joins, conditions and values that filter a search; `number` maps a thread to its number."""
     joins, where, values = "", "", cast("list[object]", [])
     if wanted.roles or wanted.tool is not None or wanted.since_us is not None or wanted.until_us is not None:
         joins += " JOIN events v ON v.key = i.event"

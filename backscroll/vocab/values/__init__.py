@@ -1,1 +1,1 @@
-"""Single values: times, fields, patterns, valid Unicode, nesting. No noun of the record."""
+"""Types and checks of single values: times, fields, patterns, valid Unicode, nesting."""

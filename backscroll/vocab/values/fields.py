@@ -1,7 +1,7 @@
-"""Checks of single values of a line that another program may have written.
+"""Validate single values in lines that another program may have written.
 
-Owns: checks of texts, numbers, times, names, places and hashes, and putting them together into checks of objects. They look
-at types first, because JSON has five and Python compares them too kindly (`True == 1`, `1.0 == 1`). Refuses: to convert.
+Owns: checks of texts, numbers, times, names, places and hashes, and putting them together into checks of objects. They check
+types first, because Python compares them loosely (`True == 1`, `1.0 == 1`). Values are never converted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIRST, _FINAL = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - com
 
 
 def is_text(value: Json) -> bool:
-    """Return True for text."""
+    """Return True for a string."""
     return isinstance(value, str)
 
 
@@ -36,7 +36,7 @@ def is_name(value: Json) -> bool:
 
 
 def is_count(value: Json, most: int = _MOST) -> bool:
-    """Return True for a whole number from 0 on; True and False are none."""
+    """Return True for an integer from 0 on; booleans do not count."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
 
 
@@ -90,7 +90,7 @@ def is_position(value: Json) -> bool:
 
 
 def is_flag(value: Json) -> bool:
-    """Return True for yes or no."""
+    """Return True for a boolean."""
     return isinstance(value, bool)
 
 
@@ -100,7 +100,7 @@ def is_alternative(value: Json) -> bool:
 
 
 def is_flags(value: Json) -> bool:
-    """Return True for the flags that a writer sets; what was forgotten is said by `forgotten` events alone."""
+    """Return True for the flags that a writer sets; forgetting is recorded by `forgotten` events only."""
     return is_count(value, 7)
 
 
@@ -110,7 +110,7 @@ def is_object(value: Json) -> bool:
 
 
 def make_list_check(check: Check) -> Check:
-    """Return a list of such values."""
+    """Return a check for a list of such values."""
 
     def every(value: Json) -> bool:
         return isinstance(value, list) and all(map(check, cast("list[Json]", value)))
@@ -138,7 +138,7 @@ def maybe(check: Check) -> Check:
 
 
 def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """Return an object with these fields."""
+    """Return a check for an object with these fields."""
 
     def fits(value: Json) -> bool:
         if not isinstance(value, dict):
@@ -151,7 +151,7 @@ def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = 
 def wrong_field(
     data: Mapping[str, Json], required: Mapping[str, Check], optional: Mapping[str, Check]
 ) -> str | None:
-    """Return the name of the first field that is missing or holds what it may not."""
+    """Return the name of the first missing or invalid field."""
     for name, check in required.items():
         if name not in data or not check(data[name]):
             return name

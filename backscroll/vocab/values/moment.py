@@ -1,4 +1,4 @@
-"""Moments: ISO 8601 texts with a time zone, compared as microseconds since 1970. Order in a log is never taken from them."""
+"""Moments: ISO 8601 texts with a time zone, compared as microseconds since 1970. The order of a log never depends on them."""
 
 from __future__ import annotations
 

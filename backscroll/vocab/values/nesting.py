@@ -1,7 +1,7 @@
 """Nesting of JSON: the limits, and a check that needs no stack.
 
-Reading, writing and walking a JSON value take a call on the stack for every level, so what is nested deeper is refused where
-it comes in, with the place, instead of failing somewhere later.
+Parsing, writing and walking a JSON value use stack per level, so deeper nesting is rejected on input, with its position,
+instead of failing later.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Final, cast
 
 from backscroll.vocab.part import Json
 
-#: What the log takes.
+#: The limit of the log.
 DEEPEST: Final = 200
-#: What a line of a file may have: a value of the log, and what a file puts around it.
+#: The limit of a line in a file: a value of the log, plus the file's own nesting.
 DEEPEST_LINE: Final = DEEPEST + 40
 
 _HOLDERS: Final = (dict, list, tuple)
 
 
 def is_deeper(value: Json, most: int) -> bool:
-    """Return True if more than so many lists and objects are nested."""
+    """Return True if more than `most` lists and objects are nested."""
     level: list[Json] = [value] if isinstance(value, _HOLDERS) else []
     for _ in range(most):
         level = [inner for outer in level for inner in _inside(outer) if isinstance(inner, _HOLDERS)]
@@ -30,7 +30,7 @@ def is_deeper(value: Json, most: int) -> bool:
 
 
 def may_be_deeper(text: str, most: int) -> bool:
-    """Return False where a text has too few brackets to be nested so deep: nearly always, and quick to see."""
+    """Return False if a text has too few brackets for that nesting: a fast check that usually suffices."""
     return text.count("[") + text.count("{") > most
 
 

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used.
+"""Regular expressions compiled on first use.
 
 Owns one thing: `late`, for patterns at the top of a module. A process that builds one prompt imports hundreds of them and uses a few,
 and compiling them took a third of its time. After the first use a late pattern is as fast as any other: its methods are those of the
@@ -21,7 +21,7 @@ class _LazyPattern:
         if name.startswith("__"):
             raise AttributeError(name)
         found = getattr(re.compile(self._source, self._flags), name)
-        setattr(self, name, found)  # from now on it is found without coming here
+        setattr(self, name, found)  # later accesses bypass `__getattr__`
         return found
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
-"""Tables beside the code: words, weights and prompts in TOML files of the package.
+"""Read data tables of the package: words, weights and prompts in TOML files.
 
-Refuses to remember them: the caller caches what it makes of a table.
+Nothing is cached here: callers cache what they build from a table.
 """
 
 from __future__ import annotations

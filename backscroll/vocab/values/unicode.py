@@ -1,8 +1,8 @@
-"""Valid Unicode: what every room reads, however the words were logged.
+"""Clean text to valid Unicode, which all rooms read, however it was logged.
 
 Files that were cut in the middle of an emoji, names of files that are not UTF-8 and some programs leave lone surrogates:
-half of a character, which no encoding, tokenizer or word cutter accepts. The log keeps them as they came in
-(`record/content.original`); whatever thinks reads text without them. Two halves that belong together become their character.
+half of a character, which no encoding, tokenizer or word cutter accepts. The log keeps them unchanged
+(`record/content.original`); all analysis reads text without them. Two matching halves become their character.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_valid_text(text: str) -> bool:
 
 
 def valid_text(text: str) -> str:
-    """Return the text without lone surrogates; the very same where it has none."""
+    """Return the text without lone surrogates; the same object if it has none."""
     return text if text.isascii() else _SURROGATES.sub(_join_surrogates, text)
 
 
@@ -31,7 +31,7 @@ def _join_surrogates(found: re.Match[str]) -> str:
 
 
 def valid_json(value: Json) -> Json:
-    """Return the same for every string of a JSON value, names of fields included."""
+    """Return a JSON value with every string cleaned, field names included."""
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, Mapping):

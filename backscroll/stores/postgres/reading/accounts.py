@@ -1,4 +1,4 @@
-"""Reading the ledger, what was learned, and receipts. Does not add anything up but what was asked for."""
+"""Read the ledger, lessons and receipts."""
 
 from __future__ import annotations
 

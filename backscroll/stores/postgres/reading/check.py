@@ -1,7 +1,6 @@
-"""Counts and integrity checks: rows without their counterpart, indexes that are not valid.
+"""Count rows and check integrity: rows without their counterpart, invalid indexes.
 
-Whether log, history and words say the same is for `verify`, which reads them through the port; here is only what that cannot
-see, because it would never be asked for.
+`verify` checks log, history and text through the port; this module checks only what that cannot reach.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _OF_THREADS = tuple(
     f"backscroll_{name}" for name in ("entries", "turns", "nodes", "progress", "receipts", "turn_marks")
 )
 
-#: What would be wrong, and the rows that show it.
+#: Possible problems, with the queries for rows that show them.
 _WRONG: tuple[tuple[str, str], ...] = (
     (
         "a thread without a place in the directory: {0}",
@@ -174,10 +173,8 @@ _BROKEN_INDEX = (
 
 
 def faults_found(session: PostgresSession, tenant: str) -> list[str]:
-    """Return what is wrong, in plain words; empty if nothing is."""
-    session.tell(
-        "SELECT set_config('statement_timeout', '0', true)"
-    )  # this reads every row, however many there are
+    """Return the problems found, as text; empty if there are none."""
+    session.tell("SELECT set_config('statement_timeout', '0', true)")  # this reads every row
     out = [f"the index {row[0]} is not valid: REINDEX it" for row in session.ask(_BROKEN_INDEX, _TABLES)]
     for what, sql in _WRONG:
         out += [what.format(*row) for row in session.ask(f"{sql} LIMIT {_SHOWN}", tenant)]
@@ -199,7 +196,7 @@ def _threads(session: PostgresSession, tenant: str) -> Iterator[str]:
             labels = listed == [plain(text) for text in (held.project, held.kind, held.user, held.key)]
             times = microseconds(updated) == us
         except UNREADABLE:
-            continue  # verification names what is wrong with the row itself
+            continue  # verification reports problems of the row itself
         if not labels:
             yield f"the project, kind, user or key by which thread {name} is listed is not its own"
         if not times:
@@ -207,7 +204,7 @@ def _threads(session: PostgresSession, tenant: str) -> Iterator[str]:
 
 
 def _homes(session: PostgresSession, tenant: str) -> Iterator[str]:
-    """Check the note of which messages were moved from where they were first placed."""
+    """Check the records of messages moved from their original position."""
     sql = (
         "SELECT thread, message_thread, message_seq FROM backscroll_entries WHERE tenant = %s AND strayed = "
         f"(thread = message_thread AND position = decode(lpad(to_hex(message_seq), {2 * WIDTH}, '0'), 'hex'))"
@@ -217,7 +214,7 @@ def _homes(session: PostgresSession, tenant: str) -> Iterator[str]:
 
 
 def _columns(session: PostgresSession, tenant: str) -> Iterator[str]:
-    """Check the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    """Check the lookup columns of events: time, actor, tools, and whether they can be undone."""
     page = (
         "SELECT root, thread, seq, kind, at, head, body, said, said_us, role, tools, undoable, digest IS NOT NULL "
         "FROM backscroll_events WHERE tenant = %s AND (root, thread, seq) > (%s::uuid, %s::uuid, %s) "
@@ -230,6 +227,6 @@ def _columns(session: PostgresSession, tenant: str) -> Iterator[str]:
             try:
                 right = beside(kind, at, from_bytes(head), body, role)
             except UNREADABLE:
-                continue  # verification names what is wrong with the event itself
+                continue  # verification reports problems of the event itself
             if right != (said, us, role, tuple(tools), undoable, hashed):
                 yield f"event {thread}.{seq}: what stands beside it does not follow from it"

@@ -1,4 +1,4 @@
-"""Rows and what they stand for: which columns are read, in which order, and what is made of them."""
+"""Convert rows into record types: the columns read, in order, and the resulting objects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def thread_of(row: Sequence[Any]) -> ThreadState:
         row
     )
     try:
-        microseconds(updated)  # a time that is none would be noticed only by the next who writes
+        microseconds(updated)  # an invalid time would otherwise surface only at the next write
         what = about_from_json(from_bytes(about))
         at = None if message is None else parse_ref(message)
     except UNREADABLE as error:
@@ -45,7 +45,7 @@ def thread_of(row: Sequence[Any]) -> ThreadState:
 
 
 def readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
-    """Yield what can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    """Yield the readable rows: a damaged one must not hide the others. Verification reports it."""
     for row in rows:
         with suppress(StoreCorrupt):
             yield thread_of(row)

@@ -1,7 +1,7 @@
-"""Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
+"""Read derived data: artefacts, replies, vectors, the summary tree, progress.
 
-Owns these tables' reading half of `record.ports.Reader`; `writing/derived` adds the writing half. Vectors are compared by the server
-where it has pgvector, else here, number by number.
+Implements these tables' part of `record.ports.Reader`; `writing/derived` adds the writing half. Vectors are compared by the
+server if it has pgvector, else here, number by number.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from backscroll.stores.postgres.reading.search import build_filter
 from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import Ref
 
-_COMPARED = 200  # vectors whose words are looked for in the index, at the least
-_READ = 8192  # vectors that are compared at a time where the server cannot do it
+_COMPARED = 200  # minimum number of vectors whose text is looked up in the index
+_READ = 8192  # vectors compared at a time if the server cannot compare them
 _MADE = "key, recipe, thread, body, source_threads, source_seqs, at"
 _REPLY = "key, recipe, thread, model, body, source_threads, source_seqs, at"
 _MARK = "opening_thread, opening_seq, position, due, pinned, gone, ends, version, key, source_threads, source_seqs"
@@ -37,7 +37,7 @@ class HalfVector(bytes):
 
 
 class _HalfDumper(Dumper):
-    """As pgvector reads it: how many numbers, nothing, then the numbers, high bytes first."""
+    """Encode a vector as pgvector reads it: count, padding, then the numbers, big-endian."""
 
     format = Format.BINARY
 
@@ -48,7 +48,7 @@ class _HalfDumper(Dumper):
 
 
 def register_vectors(connection: Connection, halfvec: int) -> Connection:
-    """Return a connection that knows how to write down vectors, under the server's number for their type."""
+    """Register the vector type, by the server's type number, on a connection."""
     if connection.halfvec != halfvec:
         connection.halfvec = halfvec
         connection.adapters.register_dumper(HalfVector, type("HalfDumper", (_HalfDumper,), {"oid": halfvec}))
@@ -56,14 +56,14 @@ def register_vectors(connection: Connection, halfvec: int) -> Connection:
 
 
 def from_server(data: bytes) -> bytes:
-    """Return the vector that `halfvec_send` gives, low bytes first."""
+    """Convert the output of `halfvec_send` to little-endian."""
     turned = bytearray(len(data) - 4)
     turned[0::2], turned[1::2] = data[5::2], data[4::2]
     return bytes(turned)
 
 
 class PostgresDerivedReader(PostgresNames):
-    """Reads what was derived."""
+    """Reads derived data."""
 
     def __init__(self, session: PostgresSession, tenant: str, roots: Roots, halfvec: int) -> None:
         super().__init__(session, tenant, roots)
@@ -109,7 +109,7 @@ class PostgresDerivedReader(PostgresNames):
         return self._looked_up(sql, revisions, lambda row: self._read(row[0]), plain(encoder))
 
     def _half(self, vector: bytes) -> bytes:
-        """Return a vector as the server takes it."""
+        """Return a vector in the server's type."""
         return HalfVector(vector) if self._halfvec else vector
 
     @property
@@ -133,7 +133,7 @@ class PostgresDerivedReader(PostgresNames):
             fit = sorted((-score, -said, ref) for ref, said, score in near if ref in shown)
             if len(fit) >= limit or len(near) < most:
                 return [(ref, -score) for score, _, ref in fit[:limit]]
-            most *= 8  # most of the nearest are shown by no history: look further
+            most *= 8  # most of the nearest are in no live history: look further
 
     def _by_server(self, vector: bytes, encoder: str, wanted: SearchFilter, most: int) -> list[_NEAR]:
         part = build_filter(wanted, self._root)
@@ -142,7 +142,7 @@ class PostgresDerivedReader(PostgresNames):
             f"WHERE w.tenant = %s AND w.encoder = %s AND {part.where} ORDER BY far, w.said_us DESC LIMIT %s"
         )
         rows = self._s.ask(sql, self._half(vector), self._tenant, plain(encoder), *part.values, most)
-        # A vector of nothing but zeros has no direction; the server says so by what is not a number.
+        # A zero vector has no direction; the server returns NaN for it.
         return [(Ref(*row[:2]), row[2], round_score(1 - row[3])) for row in rows if isfinite(row[3])]
 
     def _by_hand(self, vector: bytes, encoder: str, wanted: SearchFilter, most: int) -> list[_NEAR]:
@@ -163,7 +163,7 @@ class PostgresDerivedReader(PostgresNames):
         return best
 
     def _find_shown(self, near: Sequence[_NEAR]) -> set[Ref]:
-        """Return those whose words are in the index: exactly those that some history shows."""
+        """Return those that are in the index: exactly those that some history shows."""
         sql = (
             f"SELECT k.thread, k.seq FROM {KEYS} CROSS JOIN LATERAL (SELECT 1 FROM backscroll_words w "
             f"WHERE w.tenant = %s AND w.root = %s AND w.thread = k.thread AND w.seq = k.seq {EACH}) w"
@@ -258,7 +258,7 @@ class PostgresDerivedReader(PostgresNames):
         return [(row[0], row[1]) for row in self._s.ask(sql, plain(recipe), self._tenant, max(0, limit))]
 
 
-#: From the thread that changed last: for an active writer, it is found after a few rows.
+#: Starts at the thread that changed last: for an active writer, a match is found after a few rows.
 BEHIND = (
     "SELECT {columns} FROM backscroll_threads t LEFT JOIN backscroll_progress p ON p.tenant = t.tenant "
     "AND p.root = t.root AND p.thread = t.id AND p.recipe = %s WHERE t.tenant = %s AND t.head > coalesce(p.seen, 0)"

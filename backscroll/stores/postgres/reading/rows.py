@@ -1,7 +1,7 @@
-"""Reading rows of the PostgreSQL store at one moment. Implements `record.ports.Reader`; `writing/rows` adds the writing half.
+"""Read rows of the PostgreSQL store from one snapshot. Implements `record.ports.Reader`; `writing/rows` adds writing.
 
-Every statement names tenant and root, so that a sharded server sends it to one shard. Which root a thread belongs to never
-changes, and is remembered once seen.
+Every statement names tenant and root, so that a sharded server sends it to one shard. The root of a thread never changes and
+is cached.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class PostgresReader(PostgresAccountReader):
             f"AND e.message_seq = %s AND {when}"
         )
         newest = "ORDER BY e.since DESC LIMIT 1"
-        # A message that never moved stands where its own number says; only the others need an index.
+        # A message that never moved is at the position of its own number; only the others need an index.
         sql = (
             f"({one} AND e.position = %s {newest}) UNION ALL ({one} AND e.strayed {newest}) "
             "ORDER BY since DESC LIMIT 1"
@@ -323,7 +323,7 @@ class PostgresReader(PostgresAccountReader):
         root = self._root(revision.thread)
         if root is None:
             return None
-        # Read back from the tsvector in the order of its places; the mark of the tenant has none.
+        # Read back from the tsvector in order of position; the tenant's mark has none.
         sql = (
             "SELECT coalesce(btrim(w.spelled), (SELECT string_agg(u.lexeme, ' ' ORDER BY p.place) "
             "FROM unnest(w.words) AS u (lexeme, places, weights), unnest(u.places) AS p (place)), '') "

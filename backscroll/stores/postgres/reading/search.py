@@ -1,4 +1,4 @@
-"""Full-text search over the words of the index. The query comes ready-made (`recall/question/query`); here it meets the filters."""
+"""Full-text search over the word index: combine a prepared query (`recall/question/query`) with filters."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import checked_role
 
-#: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
+#: A common word matches half of all messages; ranking only the newest few thousand keeps every search fast.
 RANKED = 3000
-_WEIGHED = 12  # phrases; beyond that weighing costs more than it gives
+_WEIGHED = 12  # phrases; weighting more costs more than it gains
 _LOOK = 400
-_ASSUMED = 100_000  # messages, where the server has not counted yet
+_ASSUMED = 100_000  # messages, if the server has no statistics yet
 _EVER = (-(1 << 63), (1 << 63) - 1)
 _SAME = "{0}.tenant = w.tenant AND {0}.root = w.root AND {0}.{1} = w.thread"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchCondition:
-    """A condition with its values, what has to be joined for it, and the time it is about."""
+    """A condition with its values, joins, and time range."""
 
     where: str
     values: tuple[object, ...]
@@ -53,7 +53,7 @@ def find_hits(
     fits, phrases = _condition(query, tenant)
     filters = build_filter(wanted, root)
     if wanted.threads is None and _is_common(session, tenant, fits, filters):
-        # The same question asked of a function has no index to go by, so the server walks from the newest down.
+        # The same condition as a function cannot use the index, so the server scans from the newest down.
         by_function = fits.where.replace("w.words @@ %s::tsquery", "ts_match_vq(w.words, %s::tsquery)")
         fits = replace(fits, where=by_function)
     score, weights, scoring = _score(query, phrases)
@@ -76,10 +76,10 @@ def find_hits(
 def _is_common(
     session: PostgresSession, tenant: str, fits: SearchCondition, filters: SearchCondition
 ) -> bool:
-    """Return True if walking down from the newest message gets to enough hits sooner than collecting all of them would.
+    """Return True if scanning from the newest message finds enough hits sooner than collecting all of them.
 
-    The planner cannot tell: it keeps no statistics of words. A look at the newest few hundred messages can. With a share
-    `d` of N messages that fit, walking reads RANKED / d of them and collecting d * N.
+    The planner cannot estimate this: it has no word statistics. A sample of the newest few hundred messages can. With a share
+    `d` of N messages matching, scanning reads RANKED / d of them and collecting d * N.
     """
     sql = (
         f"SELECT count(*) FILTER (WHERE {fits.where} AND {filters.where}), count(*), "
@@ -93,7 +93,7 @@ def _is_common(
 
 
 def _condition(query: str, tenant: str) -> tuple[SearchCondition, list[str]]:
-    """Return what a row of the index must fulfil, and the phrases that were asked for."""
+    """Return the condition on an index row, and the phrases of the query."""
     tree = parse_query(query)
     mark = quote_lexeme(tenant_mark(tenant))
     loose = None if tree is None else loosen_query(tree)
@@ -108,10 +108,10 @@ def _condition(query: str, tenant: str) -> tuple[SearchCondition, list[str]]:
 
 
 def _score(query: str, phrases: list[str]) -> tuple[str, str, list[object]]:
-    """Return how to score a hit, what that needs besides the hits, and the values.
+    """Return the score expression, its additional tables, and its values.
 
-    PostgreSQL's rank does not know that a rare word says more than a common one. Where there are several, each counts by
-    how few of the hits have it.
+    PostgreSQL's rank does not weight rare words higher. With several phrases, each is weighted by how few of the hits contain
+    it.
     """
     if not 1 < len(phrases) <= _WEIGHED:
         return "ts_rank(w.words, %s::tsquery, 1)", "", [query]

@@ -1,4 +1,4 @@
-"""What PostgreSQL's index can hold: words as a tsvector, marks of tenants, hours of times."""
+"""Encode values for PostgreSQL's index: words as a tsvector, marks of tenants, hours of times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROOM = 1_000_000  # bytes
 
 
 def hour(us: int) -> int:
-    """Return the hour in which a time lies."""
+    """Return the hour of a time."""
     return us // HOUR
 
 
@@ -26,7 +26,7 @@ def tenant_mark(tenant: str) -> str:
 
 
 def indexable(words: str, mark: str) -> tuple[str, str | None]:
-    """Index words as a tsvector literal, and once more as they are (between spaces) where it cannot hold all of them."""
+    """Return index words as a tsvector literal, and as plain text (between spaces) if it cannot hold all of them."""
     literal = f"{tsvector_of(words)} {quote_lexeme(mark)}"
     held = _measure_coverage(words)
     if held is TextCoverage.WHOLE:
@@ -46,10 +46,10 @@ class TextCoverage(Enum):
 
 def _measure_coverage(words: str) -> TextCoverage:
     if len(words) < 2 * _MOST_PLACES:
-        return TextCoverage.WHOLE  # too short to hold more words than that
+        return TextCoverage.WHOLE  # too short to contain more words than that
     each = words.split(" ")
     if len(words.encode()) + 8 * len(each) > _ROOM:
-        # More room than needed where words come again; a text that long is looked up in its own words, which is right.
+        # Overestimates if words repeat; the text is then matched by its own words, which is still correct.
         return TextCoverage.IN_PART
     if len(each) >= _LAST_PLACE or (len(each) > _MOST_PLACES and max(Counter(each).values()) > _MOST_PLACES):
         return TextCoverage.EVERY_WORD

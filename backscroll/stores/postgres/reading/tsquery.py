@@ -1,8 +1,9 @@
-"""A tsquery taken apart, for texts that a tsvector cannot hold whole.
+"""Parse a tsquery, to match texts that a tsvector cannot hold completely.
 
-A tsvector keeps places up to 16383, 255 of them for a word, and a megabyte in all. For a longer text the index can only say
-that it *may* fit (`loosen_query`); whether it does is looked up in the words themselves (`spelled_out`). So a phrase is found
-at the end of a long log as well, and Chinese words, which are phrases of pairs. Knows what `recall/question/query` writes, no more.
+A tsvector keeps positions up to 16383, 255 of them per word, and a megabyte in all. For a longer text the index can only find
+candidates (`loosen_query`), which are then checked against the words themselves (`spelled_out`). So a phrase is found at the
+end of a long log too, and so are Chinese words, which are phrases of pairs. Parses only the syntax that
+`recall/question/query` writes.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\s*(?:'((?:[^'\\]|''|\\.)*)'(:\*)?|(<->|[&|!()])|(\S))")
 
-#: A lexeme of texts with so many different words that the tsvector lacks some of them.
+#: Lexeme that marks texts with too many different words for the tsvector.
 OVERFULL = "=over"
 
 
 @dataclass(frozen=True, slots=True)
 class TsPhrase:
-    """Words in a row; the last may be only the beginning of one."""
+    """Consecutive words; the last may be a prefix."""
 
     words: tuple[str, ...]
     prefix: bool = False
@@ -49,11 +50,11 @@ Node = TsPhrase | TsOr | TsAnd | TsNot
 
 
 class _UnknownSyntax(Exception):
-    """Something that `recall/question/query` does not write."""
+    """Syntax that `recall/question/query` does not write."""
 
 
 def parse_query(text: str) -> Node | None:
-    """Return the query as a tree; None if it is written in another way than ours."""
+    """Return the query as a tree; None if its syntax is not ours."""
     try:
         reader = _Parser(text)
         node = reader.either()
@@ -118,7 +119,7 @@ class _Parser:
 
 
 def quote_lexeme(word: str) -> str:
-    """Return a lexeme as it is written in a tsquery."""
+    """Quote a lexeme for a tsquery."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -128,7 +129,7 @@ def render_phrase(phrase: TsPhrase) -> str:
 
 
 def loosen_query(node: Node) -> str | None:
-    """Return a tsquery that fits whatever the query may fit: all words of its phrases anywhere, nothing excluded.
+    """Return a tsquery that matches every possible match: all words of its phrases anywhere, nothing excluded.
 
     None if that would be everything.
     """
@@ -146,7 +147,7 @@ def loosen_query(node: Node) -> str | None:
 
 
 def spelled_out(node: Node, column: str) -> tuple[str, list[object]]:
-    """Return the query as a condition on a column of words, each between single spaces, and its values."""
+    """Return the query as an SQL condition on a column of space-separated words, and its values."""
     match node:
         case TsPhrase():
             sql = f"strpos({column}, %s) > 0"
@@ -161,7 +162,7 @@ def spelled_out(node: Node, column: str) -> tuple[str, list[object]]:
 
 
 def asked_for(node: Node) -> list[TsPhrase]:
-    """Return the phrases of a query, without what it excludes, each once."""
+    """Return the distinct phrases of a query, without excluded ones."""
     match node:
         case TsPhrase():
             return [node]

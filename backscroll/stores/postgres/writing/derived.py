@@ -1,7 +1,7 @@
-"""Writing what is derived from the log, and erasing it with the words. The writing half of `derived` and `accounts`.
+"""Write derived data, and erase it with its sources. The writing half of `derived` and `accounts`.
 
-What was made of words that are forgotten meanwhile is not kept: its writer started before, and does not know. So the events of
-its sources are held (FOR SHARE) until it is stored; a forget waits for that, and then finds it.
+Data made from text that has been forgotten meanwhile is not stored: its writer started earlier and does not know. So the
+source events are locked (FOR SHARE) until it is stored; a forget waits for that, and then finds it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from backscroll.stores.postgres.session import PostgresSession
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
-_TRIED = 32  # threads that a worker tries to get hold of before it looks again
+_TRIED = 32  # threads that a worker tries to claim before it queries again
 _KEYED = "tenant = %s AND root = %s AND thread = %s"
 
 
 class PostgresDerivedWriter(PostgresReader):
-    """Writes what was derived, through one session."""
+    """Writes derived data through one session."""
 
     def __init__(self, session: PostgresSession, tenant: str, roots: Roots, halfvec: int) -> None:
         super().__init__(session, tenant, roots, halfvec)
         self._due: set[str] = set()
 
     def _home(self, thread: str) -> str:
-        """Return the root of a thread that must be there."""
+        """Return the root of a thread; raise if it does not exist."""
         root = self._root(thread)
         if root is None:
             raise NotFound(f"thread {thread} not found", hint="run `backscroll threads` to list threads")
         return root
 
     def _require_root(self, ref: Ref) -> str:
-        """Return the root of a message or revision whose thread must be there."""
+        """Return the root of a message or revision; raise if its thread does not exist."""
         root = self._root(ref.thread)
         if root is None:
             raise NotFound(
@@ -53,7 +53,7 @@ class PostgresDerivedWriter(PostgresReader):
     # -- artefacts and replies -------------------------------------------------------------------------------
 
     def _standing(self, sources: Iterable[Ref]) -> set[Ref]:
-        """Return those whose words are there, and stay there until we are done."""
+        """Return the sources that still have text, locked until the transaction ends."""
         for ref in sources:
             self._require_root(ref)
         sql = (
@@ -63,7 +63,7 @@ class PostgresDerivedWriter(PostgresReader):
         return set(self._looked_up(sql, sorted(set(sources)), lambda _: True))
 
     def make(self, artefacts: Iterable[Artefact]) -> None:
-        all_ = sorted(artefacts, key=lambda made: made.key)  # in one order, or two writers block each other
+        all_ = sorted(artefacts, key=lambda made: made.key)  # in a fixed order, or two writers would deadlock
         there = self._standing([ref for made in all_ for ref in made.sources])
         for made in all_:
             self._home(made.thread)
@@ -79,7 +79,7 @@ class PostgresDerivedWriter(PostgresReader):
             self._keep("replies", "tenant, key, thread, recipe, model, at, body", values, reply.sources)
 
     def _keep(self, table: str, columns: str, values: tuple[object, ...], sources: Sequence[Ref]) -> None:
-        """Store a row with its sources, and beside each source that it goes with it; what is there stays."""
+        """Store a row with its sources, and a reference from each source; an existing row stays."""
         arrays = (
             [self._require_root(ref) for ref in sources],
             [ref.thread for ref in sources],
@@ -196,11 +196,11 @@ class PostgresDerivedWriter(PostgresReader):
                     self._s.tell(take, *lease, *key)
                     return thread, row[0]
             if len(rows) < _TRIED:
-                return None  # others are getting hold of each of these right now
+                return None  # other workers are claiming each of these right now
         return None
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        # After a forget the work starts over, whatever a caller that began before it had seen.
+        # After a forget the work starts over, whatever a caller that started earlier had seen.
         self._s.tell(
             "INSERT INTO backscroll_progress AS p (tenant, root, thread, recipe, seen) VALUES (%s, %s, %s, %s, %s) "
             "ON CONFLICT (tenant, root, thread, recipe) DO UPDATE SET "
@@ -245,7 +245,7 @@ class PostgresDerivedWriter(PostgresReader):
             f"VALUES (%s, %s, %s, {number} + 1, %s, %s) ON CONFLICT DO NOTHING"
         )
         while not self._s.do(insert, *key, *key, at, body):
-            pass  # another writer took the number between looking and writing
+            pass  # another writer took the number between reading and writing
         sql = f"DELETE FROM backscroll_receipts WHERE {_KEYED} AND no <= {number} - %s"
         self._s.tell(sql, *key, *key, max(0, keep))
 
@@ -274,12 +274,12 @@ class PostgresDerivedWriter(PostgresReader):
         return gone
 
     def _unmaking(self, root: str, refs: Sequence[Ref]) -> list[tuple[str, tuple[object, ...]]]:
-        """Return statements that drop what was made of revisions of one family; each says how much that was."""
+        """Return statements that delete what was made from revisions of one family; each returns its count."""
         keys = ([ref.thread for ref in refs], [ref.seq for ref in refs])
         own = "d.tenant = %s AND d.root = %s AND d.thread = k.thread AND d.seq = k.seq"
         out: list[tuple[str, tuple[object, ...]]] = []
         for table in ("made", "replies"):
-            # Beside its other sources nothing is left of it either; its row names them all.
+            # Its references at other sources are deleted too; its row names them all.
             sql = (
                 f"WITH doomed AS (SELECT DISTINCT d.key FROM {KEYS} JOIN backscroll_{table}_from d ON {own}), "
                 f"dead AS (DELETE FROM backscroll_{table} m USING doomed WHERE m.tenant = %s AND m.key = doomed.key "

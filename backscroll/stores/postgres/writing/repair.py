@@ -1,4 +1,4 @@
-"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.RepairWriter`."""
+"""Quarantine rows and reinsert a log inside one transaction. Implements `record.quarantine.RepairWriter`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEXT = "SELECT coalesce(max(no), 0) FROM backscroll_quarantine WHERE tenant = %
 
 
 def thread_values(state: ThreadState) -> tuple[object, ...]:
-    """Return what the row of a thread holds after its names, from `parent` to `about`, in the order of the columns."""
+    """Return the values of a thread's row after its ids, from `parent` to `about`, in the order of the columns."""
     us = microseconds(state.updated_at)
     return (
         *(state.parent, state.fork_seq, state.fork_position),
@@ -143,7 +143,7 @@ class PostgresRepairWriter(PostgresDerivedWriter):
         self._held[state.id] = state
 
     def _move_home(self, thread: str, root: str) -> None:
-        """A thread that an old import put into another family than its parent's moves there, with all of its rows."""
+        """Move a thread that an old import put into the wrong family to its parent's, with all of its rows."""
         found = self._s.ask_one(
             "SELECT root FROM backscroll_threads WHERE tenant = %s AND id = %s", self._tenant, thread
         )
@@ -173,7 +173,7 @@ class PostgresRepairWriter(PostgresDerivedWriter):
             self._s.tell(sql, self._tenant, root, thread, first, last)
 
     def rebuild_words(self) -> None:
-        """Nothing: each row of the index stands for itself, and was written anew with its event."""
+        """Do nothing: index rows are independent and were rewritten with their events."""
 
     def drop_thread(self, thread: str) -> None:
         root = self._home(thread)
@@ -195,6 +195,6 @@ class PostgresRepairWriter(PostgresDerivedWriter):
         self._s.tell(sql, self._tenant, thread)
 
     def _erase_event_aside(self, thread: str, seqs: Iterable[int]) -> None:
-        """Erase quarantined copies of forgotten words, and rows of threads, which hold titles."""
+        """Erase quarantined copies of forgotten text, and of thread rows, which contain titles."""
         sql = "DELETE FROM backscroll_quarantine WHERE tenant = %s AND thread = %s AND seq = ANY(%s)"
         self._s.tell(sql, self._tenant, thread, [0, *seqs])

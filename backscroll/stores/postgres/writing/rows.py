@@ -1,9 +1,9 @@
-"""Writing rows of the PostgreSQL store inside one transaction. Implements `record.ports.Writer`.
+"""Write rows of the PostgreSQL store inside one transaction. Implements `record.ports.Writer`.
 
-Why READ COMMITTED and row locks are enough: a thread's own rows change only under the lock of its row, and each statement after
-the lock sees everything committed before it. What a fork reads of its parents, it reads as of the event where it left them, and
-that past never changes. Who asks for a whole family (an edit that may take words out of the index, a forget) gets all of it
-locked. Attached bytes and origins are shared between families; their rows are locked by the writer that relies on them.
+Why READ COMMITTED and row locks are enough: a thread's own rows change only under the lock of its row, and each statement
+after the lock sees everything committed before it. A fork reads its parents as of the event where it left them, and that past
+never changes. A request for a whole family (an edit that may remove text from the index, a forget) locks all of it. Attached
+bytes and origins are shared between families; the writer that relies on their rows locks them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from backscroll.vocab.event import Event
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.values.moment import microseconds
 
-_KEYS = 0x42534354  # the advisory locks of threads that are begun under a key
+_KEYS = 0x42534354  # the advisory locks of threads created under a key
 
 
 class FamilyBusy(Exception):
-    """Another process holds a thread of the family that is wanted: let go, and lock the family first the next time."""
+    """Another process holds a thread of the wanted family: release, and lock the family first on retry."""
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
@@ -42,7 +42,7 @@ class FamilyBusy(Exception):
 
 
 class PostgresWriter(PostgresRepairWriter):
-    """Writes through one session. What is new is known to the others only once it is committed."""
+    """Writes through one session. New rows are visible to others only after the commit."""
 
     def __init__(
         self, session: PostgresSession, tenant: str, roots: Roots, halfvec: int, together: frozenset[str]
@@ -52,7 +52,7 @@ class PostgresWriter(PostgresRepairWriter):
         self._held: dict[str, ThreadState] = {}
         self._mark = tenant_mark(tenant)
         self.learned: dict[str, str] = {}
-        self.last: Event | None = None  # by which to find out whether a commit arrived
+        self.last: Event | None = None  # to find out whether a commit succeeded
         self.added: str | None = None
 
     def _root(self, thread: str) -> str | None:
@@ -83,14 +83,14 @@ class PostgresWriter(PostgresRepairWriter):
         return self._held[thread]
 
     def lock_key(self, key: str) -> None:
-        """An advisory lock of two numbers; those of one number are fences (`fence`)."""
+        """Take an advisory lock of two numbers; those of one number are fences (`fence`)."""
         named = hashlib.sha256(f"{self._tenant}\0{plain(key)}".encode()).digest()
         number = int.from_bytes(named[:4], signed=True)
         self._s.tell("SELECT pg_advisory_xact_lock(%s::int4, %s::int4)", _KEYS, number)
 
     def family(self, root: str) -> list[ThreadState]:
-        """Return the family, all of it locked. Who holds one member and waits for another could wait forever, so there is no
-        waiting here: the transaction starts over and locks the family before anything else, in one order.
+        """Return the family, all of it locked. Holding one member while waiting for another could deadlock, so this never
+        waits: the transaction starts over and locks the family first, in a fixed order.
         """
         try:
             return self._lock_family(root, "" if root in self._together else "NOWAIT")
@@ -100,8 +100,8 @@ class PostgresWriter(PostgresRepairWriter):
             raise FamilyBusy(root) from error
 
     def _lock_family(self, root: str, how: str) -> list[ThreadState]:
-        """Return every member, locked, oldest first. A fork can only be born while its parent is not locked: once a look finds no
-        new member, the family is complete.
+        """Return every member, locked, oldest first. A fork can only be created while its parent is not locked: once a query
+        finds no new member, the family is complete.
         """
         sql = f"SELECT {THREAD}, born FROM backscroll_threads WHERE tenant = %s AND root = %s ORDER BY id FOR UPDATE {how}"
         while True:
@@ -245,7 +245,7 @@ class PostgresWriter(PostgresRepairWriter):
     # -- attached bytes --------------------------------------------------------------------------------------
 
     def put_blob(self, digest: str, data: bytes) -> None:
-        """Store bytes that are not there yet; what is there is kept there until our message is, too."""
+        """Store bytes unless they exist; existing ones are locked until our message is written."""
         insert = (
             "INSERT INTO backscroll_blobs (tenant, digest, data) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
         )
@@ -266,7 +266,7 @@ class PostgresWriter(PostgresRepairWriter):
         self._s.tell(sql, self._tenant, name, *revision)
 
     def blob_users(self, digest: str) -> list[Ref]:
-        """Return who uses these bytes; no new use can begin until we are done, for the answer decides whether they are erased."""
+        """Return the users of these bytes, locked against new ones, because the answer decides whether they are erased."""
         hold = "SELECT 1 FROM backscroll_blobs WHERE tenant = %s AND digest = %s FOR UPDATE"
         self._s.tell(hold, self._tenant, plain(digest))
         return super().blob_users(digest)
@@ -274,7 +274,7 @@ class PostgresWriter(PostgresRepairWriter):
     # -- the rest --------------------------------------------------------------------------------------------
 
     def origin(self, key: bytes) -> str | None:
-        """Return the thread of an origin. Who looks inside a transaction will decide by it, so all others wait."""
+        """Return the thread of an origin. The transaction will act on the answer, so others wait."""
         look = "SELECT thread FROM backscroll_origins WHERE tenant = %s AND key = %s FOR UPDATE"
         claim = "INSERT INTO backscroll_origins (tenant, key) VALUES (%s, %s) ON CONFLICT DO NOTHING"
         while True:
@@ -292,14 +292,14 @@ class PostgresWriter(PostgresRepairWriter):
         self._s.tell(sql, self._tenant, key, thread)
 
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
-        # Words that were forgotten while they were counted are not counted again.
+        # Text that was forgotten while it was counted is not stored.
         sql = (
             "INSERT INTO backscroll_tokens (tenant, root, thread, seq, tokenizer, count) "
             "SELECT v.tenant, v.root, v.thread, v.seq, %s, %s FROM backscroll_events v "
             "WHERE v.tenant = %s AND v.root = %s AND v.thread = %s AND v.seq = %s AND v.body IS NOT NULL FOR SHARE "
             "ON CONFLICT (tenant, root, thread, seq, tokenizer) DO UPDATE SET count = excluded.count"
         )
-        # Always in one order, so that two writers cannot block each other.
+        # Always in a fixed order, so that two writers cannot deadlock.
         for ref, tokenizer, count in sorted(counts):
             self._s.tell(sql, plain(tokenizer), count, self._tenant, self._require_root(ref), *ref)
 
@@ -325,7 +325,7 @@ class PostgresWriter(PostgresRepairWriter):
             return
         where = "WHERE tenant = %s AND root = %s AND thread = %s AND seq = %s"
         key = (self._tenant, root, *event)
-        # First the words: a writer that is storing something made of them is waited for here, and found below.
+        # Events first: this waits for a writer that is storing something made from them, which is then found below.
         sets = "salt = NULL, body = NULL, digest = NULL, tools = '{}'"
         self._s.tell(f"UPDATE backscroll_events SET {sets} {where}", *key)
         self._s.tell(f"DELETE FROM backscroll_words {where}", *key)
@@ -347,11 +347,11 @@ class PostgresWriter(PostgresRepairWriter):
 
     @property
     def repeatable(self) -> bool:
-        """True if this transaction only set values, so that doing it again changes nothing."""
+        """True if this transaction is idempotent: it only set values."""
         return self.last is None and self.added is None
 
     def has_arrived(self, session: PostgresSession) -> bool:
-        """Return True if this transaction is in the store, as another session sees it: all of its rows arrive or none."""
+        """Return True if this transaction was committed, as seen by another session: all of its rows exist or none."""
         if self.last is None:
             sql = "SELECT 1 FROM backscroll_directory WHERE tenant = %s AND thread = %s"
             return bool(session.ask(sql, self._tenant, self.added))
@@ -363,5 +363,5 @@ class PostgresWriter(PostgresRepairWriter):
 
 
 def _as_stored(state: ThreadState) -> ThreadState:
-    """Return the state as it will come back from the server (lists instead of tuples)."""
+    """Return the state as the server will return it (lists instead of tuples)."""
     return replace(state, about=about_from_json(from_bytes(to_bytes(state.about.to_json()))))

@@ -1,13 +1,13 @@
-"""What is done to the tables as a whole: rewriting them after a forget, and telling `doctor` about the server.
+"""Maintain whole tables: rewrite them after a forget, and report on the server to `doctor`.
 
 PostgreSQL keeps the old version of a row until its space is reused, and a word in its index forever. Only rewriting a table with
-its indexes (VACUUM FULL) takes them out of the files. That locks the table: it is done for those tables that something was erased
-from, and the lock is asked for in short tries, because every later caller waits behind it. A table too large to wait for is swept
-instead: no query and no index finds the words, but the file may hold them in unused space, which is said.
+its indexes (VACUUM FULL) takes them out of the files. That locks the table: only tables with erasures are rewritten, and the
+lock is requested in short attempts, because every later caller queues behind it. A table too large to wait for is vacuumed
+instead: no query or index finds the text, but the file may hold it in unused space, which is reported.
 
-A rewrite still copies what some transaction may see. The server reckons that from the oldest transaction it runs, in whichever
-of its databases: a long import next door keeps our old rows alive. So those are waited for, and the server is asked after each
-rewrite how many dead rows it had to copy.
+A rewrite still copies rows that some transaction may see. The server computes that from its oldest transaction in any
+database: a long import elsewhere keeps our old rows alive. So we wait for those, and check after each rewrite how many dead
+rows the server had to copy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HOLD_WORDS: dict[str, tuple[str, ...]] = {
     SCRUB_BYTES: ("backscroll_blobs", "backscroll_blob_users"),
 }
 _TRY_SECONDS = 2.0
-_LARGE = 1 << 30  # bytes; rewriting that takes the better part of a minute
+_LARGE = 1 << 30  # bytes; rewriting that many takes most of a minute
 
 #: No client that connects to a server can reach these.
 OUT_OF_REACH: tuple[str, ...] = (
@@ -53,17 +53,17 @@ OUT_OF_REACH: tuple[str, ...] = (
 
 
 def scrub_tables(connection: Connection, patience: float, *, pooled: bool) -> list[str]:
-    """Rewrite what words were erased from; gives what still holds them.
+    """Rewrite the tables that text was erased from; return what still contains it.
 
-    The connection is for this alone: what is set on it is not set back. `pooled`: a pooler hands out sessions by the
-    transaction, so that everything has to happen in transactions.
+    The connection is for this alone: its settings are not restored. `pooled`: a pooler assigns sessions per transaction, so
+    everything must happen in transactions.
     """
     deadline = time.monotonic() + patience
     left = list(OUT_OF_REACH)
     marks = _marks(connection)
     if not marks:
         return left
-    if not pooled:  # whether or not it is ours: who resumes leaves it to us
+    if not pooled:  # ours or not: a resuming process leaves it to us
         connection.execute(_ALONE, (_SCRUBBING,))
     others = _wait_for_older(connection, min(deadline, time.monotonic() + 5 * _TRY_SECONDS))
     if others:
@@ -88,7 +88,7 @@ def scrub_tables(connection: Connection, patience: float, *, pooled: bool) -> li
         left.append(f"old pages that only the owner of the tables may rewrite ({'; '.join(watch.said)})")
     if not (others or watch.said or _RewriteResult.BUSY in done.values()):
         for mark, value in marks.items():
-            # Only the mark that was seen: another process may have erased something else meanwhile.
+            # Only the mark that we saw: another process may have erased something else meanwhile.
             connection.execute(
                 "DELETE FROM backscroll_meta WHERE key = %s AND value = ANY(%s::text[])", (mark, value)
             )
@@ -96,10 +96,10 @@ def scrub_tables(connection: Connection, patience: float, *, pooled: bool) -> li
 
 
 def finish_scrub(connection: Connection, *, pooled: bool) -> bool:
-    """Do what a client that was cut off after its forget did not come to; False if it is still due.
+    """Finish the rewrite of a client that was interrupted after its forget; False if it is still due.
 
-    No caller asked for it now, so none is kept waiting: it is left to the next one where a transaction still sees the words, or
-    another client is at it.
+    No caller asked for it, so none waits for it: it is left for later if a transaction still sees the text, or another client
+    is rewriting.
     """
     if not _marks(connection):
         return True
@@ -115,12 +115,12 @@ def _says_yes(row: tuple[object, ...] | None) -> bool:
     return row is not None and bool(row[0])
 
 
-_SCRUBBING = 0x42534353  # the advisory lock of the process that rewrites tables; it goes with the session
+_SCRUBBING = 0x42534353  # the advisory lock of the process that rewrites tables; released with the session
 _ALONE = "SELECT pg_try_advisory_lock(%s)"
 
 
 class _RewriteResult(Enum):
-    """What became of a table, and what that leaves."""
+    """The outcome of rewriting a table."""
 
     REWRITTEN = ""
     SWEPT = "unused space in {}, too large to rewrite while others work: VACUUM FULL when the store may stand still"
@@ -128,10 +128,10 @@ class _RewriteResult(Enum):
 
 
 class _ServerNotices:
-    """What the server says beside its answers.
+    """Collects the server's notices.
 
-    It does not refuse to rewrite another process's table, it warns and skips it. And it says how many dead rows it copied because
-    another process may still see them: the first number of a detail, in whatever language the server speaks.
+    The server does not refuse to rewrite another owner's table, it warns and skips it. It also reports how many dead rows it
+    copied because another process may still see them: the first number of a detail, in any language.
     """
 
     def __init__(self, in_vain: bool) -> None:
@@ -150,7 +150,7 @@ class _ServerNotices:
 
 
 def _marks(connection: Connection) -> dict[str, list[str]]:
-    """Return what is to be rewritten, for any tenant: a table has one file."""
+    """Return the tables to rewrite, for all tenants: a table has one file."""
     rows = connection.execute(
         "SELECT key, array_agg(value) FROM backscroll_meta WHERE key = ANY(%s::text[]) GROUP BY key ORDER BY key DESC",
         (list(_HOLD_WORDS),),
@@ -158,7 +158,7 @@ def _marks(connection: Connection) -> dict[str, list[str]]:
     return {row[0]: row[1] for row in rows}
 
 
-#: Transactions older than a moment, in any database where they write, in ours and at standbys where they read.
+#: Transactions older than a given time: writers in any database, readers in ours and on standbys.
 _OLDER = """
 SELECT greatest(
     (SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (
@@ -173,7 +173,7 @@ SELECT greatest(
 
 
 def _wait_for_older(connection: Connection, deadline: float) -> int:
-    """Return how many transactions still see the rows as they were, once they had a little time to end."""
+    """Wait briefly for older transactions; return how many still see the old rows."""
     row = connection.execute(
         "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::xid::text"
     ).fetchone()
@@ -186,7 +186,7 @@ def _wait_for_older(connection: Connection, deadline: float) -> int:
         time.sleep(0.02)
 
 
-#: A rewrite takes as long as it takes, but its lock is asked for in short tries.
+#: A rewrite is not limited in time, but its lock is requested in short attempts.
 _LIMITS = (
     "SELECT set_config('statement_timeout', '0', {local}), "
     f"set_config('lock_timeout', '{round(_TRY_SECONDS * 1000)}', {{local}})"
@@ -198,9 +198,7 @@ def _rewrite(connection: Connection, table: str, _watch: _ServerNotices) -> None
 
 
 def _rewrite_in_transaction(connection: Connection, table: str, watch: _ServerNotices) -> None:
-    """The same rewrite under another name: VACUUM must run outside of transactions, CLUSTER need not. In the order of its primary
-    key, which every table of ours has.
-    """
+    """Rewrite a table by CLUSTER, which unlike VACUUM may run inside a transaction, in the order of its primary key."""
     index = connection.execute(
         "SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid "
         "WHERE i.indrelid = %s::regclass AND i.indisprimary",
@@ -244,7 +242,7 @@ def _rewrite_table(
 
 
 def facts_of(connection: Connection) -> Mapping[str, str]:
-    """Return what `doctor` wants to know about the server."""
+    """Return facts about the server for `doctor`."""
     row = connection.execute(
         "SELECT current_setting('server_version'), current_setting('server_encoding'), current_database()::text, "
         "current_schema()::text, (SELECT max(version) FROM backscroll_schema)::text, "

@@ -1,7 +1,7 @@
-"""Integrity checks: damaged pages and index, columns that differ from what they were made from.
+"""Check integrity: damaged pages and index, columns that differ from their source.
 
-Whether log, history and words say the same is for `verify`, which reads them through the port; here is only what that cannot
-see: SQLite's own pages, rows without their counterpart, and the columns kept beside an event for quick look-up.
+`verify` checks log, history and text through the port; this module checks only what that cannot reach: SQLite's own pages,
+rows without their counterpart, and the lookup columns of events.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from backscroll.vocab.values.moment import microseconds
 
 _SHOWN = 20
 
-#: What would be wrong, and the rows that show it.
+#: Possible problems, with the queries for rows that show them.
 _WRONG: tuple[tuple[str, str], ...] = (
     (
         "an event without a thread: {0}",
@@ -102,7 +102,7 @@ _NAMED = (
 
 
 def faults_found(connection: sqlite3.Connection, another: Callable[[], sqlite3.Connection]) -> list[str]:
-    """Return what is wrong, in plain words; empty if nothing is."""
+    """Return the problems found, as text; empty if there are none."""
     found = _all(connection, another)
     return list(dict.fromkeys(islice(found, _SHOWN)))
 
@@ -130,7 +130,7 @@ def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Co
         with closing(another()) as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                # Words that another recipe made can differ from ours and be right: then the index is only compared with itself.
+                # Words from another recipe can differ from ours and be correct: then the index is only compared with itself.
                 foreign = connection.execute(
                     "SELECT 1 FROM indexed WHERE recipe <> ?", (recipe(),)
                 ).fetchone()
@@ -148,7 +148,7 @@ def _index_of(another: Callable[[], sqlite3.Connection]) -> Callable[[sqlite3.Co
 
 
 def _named_misfits(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield whose words the index does not hold."""
+    """Yield the revisions whose words the index lacks."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     for key in islice(misfits(connection), _SHOWN):
         yield f"the index does not hold the words of event {names.get(key >> 32, '?')}.{key & 0xFFFFFFFF}"
@@ -181,13 +181,13 @@ def _labels(connection: sqlite3.Connection) -> Iterator[str]:
             held = about_from_bytes(about)
             right = labels == [plain(text) for text in (held.project, held.kind, held.user, held.key)]
         except (*DAMAGE, BackscrollError):
-            continue  # verification names what is wrong with the row itself
+            continue  # verification reports problems of the row itself
         if not right:
             yield f"the project, kind, user or key by which thread {name} is listed is not its own"
 
 
 def _homes(connection: sqlite3.Connection) -> Iterator[str]:
-    """Check the note of which messages were moved from where they were first placed."""
+    """Check the records of messages moved from their original position."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     for thread, position, message, strayed in connection.execute(
         "SELECT thread, position, message, strayed FROM entries"
@@ -213,7 +213,7 @@ def _sources(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[str]:
-    """Check the columns beside an event: when and by whom it was said, with which tools, and whether it can be undone."""
+    """Check the lookup columns of events: time, actor, tools, and whether they can be undone."""
     names = dict(connection.execute("SELECT no, id FROM threads"))
     sql = (
         "SELECT key, kind, at, head, body, unpacked, said, said_us, role, tools, undoable, digest IS NOT NULL FROM events "
@@ -225,6 +225,6 @@ def _columns(connection: sqlite3.Connection) -> Iterator[str]:
             tools = "\n" + "\n".join(right.tools) + "\n" if right.tools else ""
             differ = [*right[:3], tools, *right[4:]] != kept or (size and body is None)
         except (*DAMAGE, BackscrollError):
-            continue  # verification names what is wrong with the event itself
+            continue  # verification reports problems of the event itself
         if differ:
             yield f"event {names.get(key >> 32, '?')}.{key & 0xFFFFFFFF}: what stands beside it does not follow from it"

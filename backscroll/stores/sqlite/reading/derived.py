@@ -1,7 +1,7 @@
-"""Reading what is derived from the log: artefacts, replies, vectors, the summary tree, progress.
+"""Read derived data: artefacts, replies, vectors, the summary tree, progress.
 
-Owns these tables' reading half of `record.ports.Reader`; `writing/derived` adds the writing half. Does not know recipes: to a store an
-artefact is a key, some bytes, and the revisions it goes with.
+Implements these tables' part of `record.ports.Reader`; `writing/derived` adds the writing half. Does not know recipes: to a
+store an artefact is a key, some bytes, and the revisions it goes with.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from backscroll.stores.sqlite.reading.signs import VectorCaches, VectorFilter, b
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import ROLES, checked_role
 
-_RESCORED = 400  # vectors that are compared number by number, at the least
-_APART = 8  # threads that are looked through one by one; beyond, all of them at once
+_RESCORED = 400  # minimum number of vectors compared exactly
+_APART = 8  # threads searched one by one; beyond that, all of them at once
 _ROLE: dict[str, int] = {role: number for number, role in enumerate(ROLES, 1)}
 _MARK = "opening, position, due, pinned, gone, ends, version, key, sources"
 _NODE = "level, opening, position, end, version, key, turns, messages"
 
 
 def role_number(role: str) -> int:
-    """Return a role as the rows of `signs` hold it."""
+    """Return a role as its number in `signs`."""
     return _ROLE.get(role, 0)
 
 
@@ -38,9 +38,9 @@ def join_keys(keys: Iterable[int]) -> bytes:
 
 
 class SqliteDerivedReader(SqliteNames):
-    """Reads what was derived."""
+    """Reads derived data."""
 
-    _keeps = True  # what is read may be remembered beyond this moment
+    _keeps = True  # results may be cached beyond this transaction
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class SqliteDerivedReader(SqliteNames):
             found = self._rescore_candidates(vector, near, wanted.tool, limit)
             if len(found) >= limit or exhausted:
                 return found
-            most *= 8  # most of the nearest are shown by no history: look further
+            most *= 8  # most of the nearest are in no live history: look further
 
     def _resolve_wanted(self, wanted: SearchFilter) -> VectorFilter:
         threads: tuple[int, ...] | None = None
@@ -132,7 +132,7 @@ class SqliteDerivedReader(SqliteNames):
     def _rescore_candidates(
         self, vector: bytes, near: Sequence[tuple[int, int, int, int]], tool: str | None, limit: int
     ) -> list[tuple[Ref, float]]:
-        """Return the candidates by their exact score, as far as some history shows them now."""
+        """Return the candidates that some history shows now, ordered by exact score."""
         known = {no: (event, said) for _, no, event, said in near}
         rows = list(self._many("SELECT no, half FROM vectors WHERE no IN (…)", list(known)))
         fit = [(no, half) for no, half in rows if len(half) == len(vector) and has_direction(half)]
@@ -149,7 +149,7 @@ class SqliteDerivedReader(SqliteNames):
         return out
 
     def _is_shown(self, key: int, tool: str | None) -> bool:
-        """Return True for words that are in the index: exactly those that some history shows."""
+        """Return True for revisions in the index: exactly those that some history shows."""
         row = self._c.execute("SELECT doc, tools FROM events WHERE key = ?", (key,)).fetchone()
         return row is not None and row[0] is not None and (tool is None or f"\n{plain(tool)}\n" in row[1])
 
@@ -232,7 +232,7 @@ class SqliteDerivedReader(SqliteNames):
 
 
 _REPLY = "key, recipe, thread, model, body, sources, at"
-#: From the thread that was begun last: for an active writer, it is found after a few rows.
+#: Starts at the newest thread: for an active writer, a match is found after a few rows.
 BEHIND = (
     "SELECT t.no, coalesce(p.seen, 0) FROM threads t LEFT JOIN progress p ON p.recipe = ? AND p.thread = t.no "
     "WHERE t.head > coalesce(p.seen, 0){} ORDER BY t.no DESC LIMIT ?"

@@ -1,4 +1,4 @@
-"""Reading rows of the SQLite store at one moment. Implements `record.ports.Reader`; `writing/rows` adds the writing half."""
+"""Read rows of the SQLite store from one snapshot. Implements `record.ports.Reader`; `writing/rows` adds writing."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from backscroll.vocab.ids import LAST, Ref
 _EVENT = "key, kind, actor, at, target, head, body, salt, seal, hash, unpacked"
 _ENTRY = "e.position, e.since, e.message, e.revision, e.role, e.alternative, e.alternatives, e.flags"
 _SPOKEN = "v.body, v.digest, v.said, v.actor, v.unpacked"
-#: The words by which SQLite knows that an index of few rows will do; they stand in the schema verbatim.
+#: The conditions by which SQLite recognises partial indexes; verbatim as in the schema.
 _FEW_EVENTS = "kind NOT IN ('appended', 'aside')"
 _FEW_ENTRIES = "(e.role = 'system' OR e.flags & 4) AND NOT e.flags & 9"
-#: A common word fits half of all messages; ranking the newest few thousand of them keeps every search quick.
+#: A common word matches half of all messages; ranking only the newest few thousand keeps every search fast.
 RANKED = 2000
 
 
 class PendingWords(Exception):
-    """Words that a search should find are not in the index yet."""
+    """Text that a search should find is not in the index yet."""
 
 
 class SqliteReader(ThreadRows):
@@ -56,8 +56,8 @@ class SqliteReader(ThreadRows):
         complete: bool = True,
     ) -> None:
         super().__init__(connection, numbers, names, signs)
-        self._complete = complete  # a search may not leave out words that wait for the index
-        self._another = another  # one more connection, for what may not disturb this one
+        self._complete = complete  # a search must include text that is waiting for the index
+        self._another = another  # opens another connection, for work that must not affect this one
 
     # -- entries ---------------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class SqliteReader(ThreadRows):
         if number is None or key is None:
             return None
         when, values = ("e.until IS NULL", ()) if as_of is None else ("e.since <= ?", (as_of,))
-        # A message that never moved stands where its own number says; only the others need an index.
+        # A message that never moved is at the position of its own number; only the others need an index.
         sql = (
             f"SELECT {_ENTRY} FROM entries e WHERE e.thread = ? AND e.position = ? AND e.message = ? AND {when} "
             "ORDER BY e.since DESC LIMIT 1"
@@ -245,13 +245,13 @@ class SqliteReader(ThreadRows):
         out: list[RawHit] = []
         for key, score in hits:
             row = self._c.execute("SELECT target, role, said FROM events WHERE key = ?", (key,)).fetchone()
-            if row is not None:  # else the index is damaged, which verification says
+            if row is not None:  # else the index is damaged, which verification reports
                 target, role, said = row
                 out.append(RawHit(self._ref(key), self._ref(target or key), role, said, -score))
         return out
 
     def words_wait(self) -> bool:
-        """Return True if words wait for the index."""
+        """Return True if text is waiting to be indexed."""
         return waiting(self._c)
 
     def _take_in_waiting(self) -> None:

@@ -1,8 +1,8 @@
-"""Sign bits in memory: which vectors are worth a closer look, found in a millisecond among hundreds of thousands.
+"""An in-memory cache of vector sign bits: find candidates among hundreds of thousands in a millisecond.
 
-Owns the rows of `signs` that were read so far, by encoder and by thread (or all threads), and reads only what came later. Safe
-for several OS threads. What it names is only a candidate: the caller looks the row up again in the moment that is being read, so
-that rows which are not there yet, or no longer, do no harm.
+Owns the rows of `signs` read so far, by encoder and by thread (or all threads), and reads only newer ones. Safe for several
+OS threads. Results are only candidates: the caller looks each row up again in its own snapshot, so rows that do not exist
+yet, or no longer, do no harm.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _LOW = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class VectorCache:
-    """The vectors of one scope, as far as they were read; what comes after `count` belongs to a later reader."""
+    """The vectors of one scope read so far; entries after `count` belong to a later reader."""
 
-    last: int  # the highest number of any row that was looked at
+    last: int  # the highest row number examined
     count: int
     rows: Whole  # number, event, time and role of each, by columns
-    bits: npt.NDArray[np.uint64]  # by words: the first of every vector, the second of every vector …
+    bits: npt.NDArray[np.uint64]  # by machine words: the first of every vector, the second of every vector …
 
 
 @dataclass(frozen=True, slots=True)
 class VectorFilter:
-    """What a candidate must fulfil, as numbers."""
+    """The numeric conditions on a candidate."""
 
     threads: tuple[int, ...] | None = None
     roles: tuple[int, ...] = ()
@@ -46,21 +46,21 @@ class VectorFilter:
 
 
 class VectorCaches:
-    """The shelves of one store in one process."""
+    """The vector caches of one store in one process."""
 
     def __init__(self) -> None:
         self._shelves: OrderedDict[tuple[int, int | None], VectorCache] = OrderedDict()
         self._turn = threading.Lock()
 
     def clear(self) -> None:
-        """Forget everything: after a forget nothing of it may stay in memory."""
+        """Clear everything: after a forget nothing of it may stay in memory."""
         with self._turn:
             self._shelves.clear()
 
     def shelf(
         self, connection: sqlite3.Connection, encoder: int, thread: int | None, *, keep: bool
     ) -> VectorCache:
-        """Return the vectors of a scope as the connection sees them. A writer does not `keep`: it may still be rolled back."""
+        """Return the vectors of a scope as the connection sees them. A writer does not `keep` them: it may be rolled back."""
         scope = (encoder, thread)
         with self._turn:
             held = self._shelves.get(scope)
@@ -79,7 +79,7 @@ class VectorCaches:
 def _news(
     connection: sqlite3.Connection, encoder: int, thread: int | None, held: VectorCache | None
 ) -> tuple[list[tuple[Any, ...]], int]:
-    """Return rows of a scope that are not on its shelf yet, and how far has been looked."""
+    """Return rows of a scope that are not cached yet, and the last number examined."""
     last: int = connection.execute("SELECT coalesce(max(no), 0) FROM signs").fetchone()[0]
     if held is not None and last <= held.last:
         return [], held.last
@@ -93,7 +93,7 @@ def _news(
             f"SELECT {_COLUMNS} FROM signs INDEXED BY signs_event WHERE event BETWEEN ? AND ? AND encoder = ?"
         )
         return connection.execute(sql, (*span, encoder)).fetchall(), last
-    # The plus keeps SQLite from walking through the whole thread for the few rows that are new.
+    # The plus keeps SQLite from scanning the whole thread for a few new rows.
     sql = f"SELECT {_COLUMNS} FROM signs WHERE no > ? AND +event BETWEEN ? AND ? AND encoder = ? ORDER BY no"
     return connection.execute(sql, (low, *span, encoder)).fetchall(), last
 
@@ -124,7 +124,7 @@ def _extend_shelf(
 
 
 def best(shelf: VectorCache, bits: bytes, sought: VectorFilter, most: int) -> list[tuple[int, int, int, int]]:
-    """Up to `most` of a shelf that share the most signs: (differing signs, number, event, time)."""
+    """Return up to `most` cached vectors that share the most signs: (differing signs, number, event, time)."""
     import numpy as np
 
     mine = np.frombuffer(bits, dtype="<u8")
@@ -139,7 +139,7 @@ def best(shelf: VectorCache, bits: bytes, sought: VectorFilter, most: int) -> li
         apart = apart[chosen]
     picked = np.arange(apart.shape[0], dtype=np.int64)
     if most < apart.shape[0]:
-        # Among equals the newest rows, so that it does not matter in which portions the shelf was filled.
+        # Among equals the newest rows, so that the result does not depend on how the cache was filled.
         rank = (apart << 44) - (rows[0] if chosen is None else rows[0][chosen])
         picked = np.argpartition(rank, most)[:most]
     places = picked if chosen is None else chosen[picked]
@@ -150,7 +150,7 @@ def best(shelf: VectorCache, bits: bytes, sought: VectorFilter, most: int) -> li
 
 
 def _fitting(rows: Whole, sought: VectorFilter) -> Whole | None:
-    """Return the places of those that fulfil what is sought; None if nothing is."""
+    """Return the indexes of matching rows; None if there is no condition."""
     import numpy as np
 
     conditions: list[Any] = []
@@ -168,7 +168,7 @@ def _fitting(rows: Whole, sought: VectorFilter) -> Whole | None:
 
 
 def _among(values: Whole, wanted: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Return which values are wanted; a few comparisons are quicker than a search in a list."""
+    """Return a mask of the wanted values; a few comparisons are faster than a search in a list."""
     import numpy as np
 
     if 0 < len(wanted) <= 4:

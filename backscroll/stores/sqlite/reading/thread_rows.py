@@ -1,6 +1,6 @@
-"""Reading the rows of threads in the SQLite store: by id, by the caller's key, by project and user, by family.
+"""Read thread rows of the SQLite store: by id, by the caller's key, by project and user, by family.
 
-Owns how a row becomes a `ThreadState`; one that is damaged hides no other.
+Owns the conversion of a row to a `ThreadState`; a damaged row does not hide the others.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ThreadRows(SqliteAccountReader):
 
 
 def _belonging(project: str | None, user: str | None) -> tuple[list[str], list[object]]:
-    """Conditions on the project and the user of a thread; SQLite finds their indexes by the words of the schema."""
+    """Return conditions on project and user of a thread; SQLite matches their indexes by the schema's wording."""
     where, values = ["1"], cast("list[object]", [])
     for column, name in (("project", project), ("person", user)):
         if name is not None:
@@ -87,7 +87,7 @@ def _belonging(project: str | None, user: str | None) -> tuple[list[str], list[o
 
 
 def whole(*numbers: object) -> None:
-    """Raise where a column of numbers holds anything else."""
+    """Raise if a numeric column holds anything else."""
     if not all(isinstance(number, int) for number in numbers):
         raise TypeError("a number is none")
 
@@ -100,7 +100,7 @@ def _thread(row: Sequence[Any]) -> ThreadState:
 
 
 def _readable(rows: Iterable[Sequence[Any]]) -> Iterator[ThreadState]:
-    """Yield what can be read of some rows: one that is damaged must not hide the others. Verification names it."""
+    """Yield the readable rows: a damaged one must not hide the others. Verification reports it."""
     for row in rows:
         with suppress(StoreCorrupt):
             yield _thread(row)
@@ -128,7 +128,7 @@ def _state(row: Sequence[Any]) -> ThreadState:
         raise ValueError("an id is none")
     if not isinstance(position, bytes | None) or not isinstance(hash_, bytes):
         raise TypeError("bytes are none")
-    microseconds(updated)  # a time that is none would be noticed only by the next who writes
+    microseconds(updated)  # an invalid time would otherwise surface only at the next write
     return ThreadState(
         id_,
         root,

@@ -1,6 +1,6 @@
-"""Writing what is derived from the log, and erasing it with the words. The writing half of `derived` and `accounts`.
+"""Write derived data, and erase it with its sources. The writing half of `derived` and `accounts`.
 
-What was made of words that are forgotten meanwhile is not kept: its writer started before, and does not know.
+Data made from text that has been forgotten meanwhile is not stored: its writer started earlier and does not know.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from backscroll.vocab.values.moment import microseconds
 
 
 class SqliteDerivedWriter(SqliteReader):
-    """Writes what was derived, through the one writing connection."""
+    """Writes derived data through the one writing connection."""
 
     _keeps = False
 
     # -- artefacts and replies -------------------------------------------------------------------------------
 
     def _standing(self, sources: Sequence[Ref]) -> list[int] | None:
-        """Return the keys of sources; None if the words of one are no more."""
+        """Return the keys of sources; None if the text of one is gone."""
         keys = [self._require_key(ref) for ref in sources]
         sql = "SELECT key FROM events WHERE body IS NOT NULL AND key IN (…)"
         there = {row[0] for row in self._many(sql, list(dict.fromkeys(keys)))}
@@ -149,7 +149,7 @@ class SqliteDerivedWriter(SqliteReader):
         return self._name(row[0]), row[1]
 
     def set_progress(self, thread: str, recipe: str, seen: int) -> None:
-        # After a forget the work starts over, whatever a caller that began before it had seen.
+        # After a forget the work starts over, whatever a caller that started earlier had seen.
         self._c.execute(
             "INSERT INTO progress (recipe, thread, seen) VALUES (?,?,?) ON CONFLICT DO UPDATE "
             "SET seen = iif(afresh, 0, excluded.seen), worker = '', until_us = 0, afresh = 0",
@@ -209,12 +209,12 @@ class SqliteDerivedWriter(SqliteReader):
         return gone
 
     def _unmade(self, keys: Sequence[int]) -> int:
-        """Drop what was derived from these revisions; return how many rows that was."""
+        """Delete what was derived from these revisions; return the number of rows."""
         gone = self._drop_vectors(keys)
         for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
             found = {row[0] for row in self._many(f"SELECT {column} FROM {names} WHERE source IN (…)", keys)}
             for number in sorted(found):
-                # The other sources keep no trace of it either; its row names them all.
+                # References at its other sources are deleted too; its row names them all.
                 sql = f"SELECT sources FROM {table} WHERE no = ?"
                 row = self._c.execute(sql, (number,)).fetchone()
                 all_ = set(keys) if row is None else {self._require_key(ref) for ref in self._sources(row[0])}

@@ -1,4 +1,4 @@
-"""Setting rows aside, and putting a log in anew, inside one transaction. Implements `record.quarantine.RepairWriter`."""
+"""Quarantine rows and reinsert a log inside one transaction. Implements `record.quarantine.RepairWriter`."""
 
 from __future__ import annotations
 
@@ -136,14 +136,14 @@ class SqliteRepairWriter(SqliteDerivedWriter):
         rebuild(self._c)
 
     def _unindex_between(self, low: int, high: int) -> None:
-        """Take events out of the index; what a damaged row keeps in it goes when the index is made anew."""
+        """Remove events from the index; entries of damaged rows go when the index is rebuilt."""
         docs = "SELECT key FROM events WHERE key BETWEEN ? AND ? AND doc IS NOT NULL"
         for (key,) in self._c.execute(docs, (low, high)).fetchall():
             remove(self._c, key)
         self._c.execute("DELETE FROM indexed WHERE event BETWEEN ? AND ?", (low, high))
 
     def _note_sources_anew(self) -> int:
-        """Note again by which events derived rows are found."""
+        """Rebuild the references from events to derived rows."""
         count = 0
         for table, names, column in (("made", "made_from", "made"), ("replies", "replies_from", "reply")):
             for number, sources in self._c.execute(f"SELECT no, sources FROM {table}").fetchall():
@@ -197,7 +197,7 @@ class SqliteRepairWriter(SqliteDerivedWriter):
         self._c.execute("DELETE FROM quarantine WHERE thread = ?", (thread,))
 
     def _erase_event_aside(self, thread: str, seqs: Iterable[int]) -> None:
-        """Erase quarantined copies of forgotten words, and rows of threads, which hold titles."""
+        """Erase quarantined copies of forgotten text, and of thread rows, which contain titles."""
         rows = [(thread, seq) for seq in (0, *seqs)]
         self._c.executemany("DELETE FROM quarantine WHERE thread = ? AND seq = ?", rows)
 

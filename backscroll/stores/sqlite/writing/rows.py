@@ -1,4 +1,4 @@
-"""Writing rows of the SQLite store inside one transaction. Implements `record.ports.Writer`."""
+"""Write rows of the SQLite store inside one transaction. Implements `record.ports.Writer`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOG = (
     "tools, doc, undoable, unpacked) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _OPEN = "INSERT INTO entries VALUES (?,?,?,NULL,?,?,?,?,?,?,?)"
-_HELD = 1024  # rows of threads that a writer remembers
+_HELD = 1024  # thread rows that a writer caches
 
 
 class SqliteWriter(SqliteRepairWriter):
@@ -46,18 +46,18 @@ class SqliteWriter(SqliteRepairWriter):
         self._above = compress_above
 
     def take_back(self, keep: int) -> None:
-        """Forget the numbers of threads that were added after the first `keep` and are being rolled back."""
+        """Drop the cached numbers of threads added after the first `keep`, which are being rolled back."""
         self._held.clear()
         while len(self.added) > keep:
             self._names.pop(self._numbers.pop(self.added.pop()), None)
 
     def lock_thread(self, thread: str) -> ThreadState | None:
-        # BEGIN IMMEDIATE already keeps every other writer out.
+        # BEGIN IMMEDIATE already excludes every other writer.
         state = self._held.get(thread) or self.thread(thread)
         return None if state is None else self._hold(state)
 
     def lock_key(self, key: str) -> None:
-        """BEGIN IMMEDIATE already keeps every other writer out."""
+        """Do nothing: BEGIN IMMEDIATE already excludes every other writer."""
 
     def _hold(self, state: ThreadState) -> ThreadState:
         if len(self._held) >= _HELD:
@@ -200,7 +200,7 @@ class SqliteWriter(SqliteRepairWriter):
         remove(self._c, self._key(revision))
 
     def index_waiting(self, most: int | None = None) -> int:
-        """Put words that wait into the index; return how many."""
+        """Index waiting text; return how many entries."""
         return index_waiting(self._c, -1 if most is None else most)
 
     def _take_in_waiting(self) -> None:
@@ -216,7 +216,7 @@ class SqliteWriter(SqliteRepairWriter):
         self._c.execute("INSERT OR REPLACE INTO origins VALUES (?, ?)", (key, thread))
 
     def set_tokens(self, counts: Iterable[tuple[Ref, str, int]]) -> None:
-        # Words that were forgotten while they were counted are not counted again.
+        # Text that was forgotten while it was counted is not stored.
         sql = (
             "INSERT OR REPLACE INTO tokens SELECT ?1, ?2, ?3 "
             "WHERE EXISTS (SELECT 1 FROM events WHERE key = ?1 AND body IS NOT NULL)"
