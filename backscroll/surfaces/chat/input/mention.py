@@ -2,7 +2,7 @@
 
 Owns finding them in a text (Chinese has no spaces around them), and what each attaches to the message; the text stays as
 typed. What cannot be attached is reported in a line and never stops the message. Refuses: reading outside of what the guard allows
-(`workspace/files/files`), marking as data (`attaching`), listing the files (`mention_files`). After: the terminal.
+(`workspace/files/files`), marking as data (`attachments`), listing the files (`mention_files`).
 """
 
 from __future__ import annotations
