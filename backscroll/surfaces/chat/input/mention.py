@@ -137,7 +137,7 @@ def with_mentions(
 
 
 class _Gatherer:
-    """Collects mention after mention, each thing once, until there is no room."""
+    """Collects mentions, each thing once, until the limit is reached."""
 
     def __init__(self, root: Path, thread: Thread | None) -> None:
         store = "" if thread is None else thread.engine.settings.store
