@@ -76,7 +76,7 @@ _HOME = {
     "vocab.prompt": ("Wire",),
     "vocab.thread": ("Scope", "Step", "ThreadInfo", "Turn"),
 }
-#: Modules of the package that `import backscroll` alone gives too.
+#: Modules of the package that `import backscroll` alone also provides.
 _MODULES = frozenset({"langchain", "openai_agents", "pydantic_ai", "tool"})
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -310,7 +310,7 @@ def test_search_needs_approval_if_it_would_reach_a_secret(tmp_path: Path) -> Non
 
 
 def test_program_found_in_the_folder_needs_approval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever writes there may have made it: a `cat` in the project's own `bin`, or a path that depends on the folder."""
+    """The agent may have written it: a `cat` in the project's own `bin`, or a relative PATH entry."""
     root = project(tmp_path, repository=False)
     assert said(rules_in(root), "cat README.md") == "allow"
     before = os.environ["PATH"]

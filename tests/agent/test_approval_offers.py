@@ -128,7 +128,7 @@ def test_offered_rule_allows_its_examples(line: str, root: Path) -> None:
 
 
 def test_no_rule_is_offered_or_kept_for_protected_paths(root: Path) -> None:
-    """Even if whoever answers wants it kept."""
+    """Even if the decision asks for it."""
     rules = rules_in(root)
     for proposal in (command("cat .env"), changing(".github/workflows/ci.yml")):
         offered = rules.prepare_proposal(proposal)

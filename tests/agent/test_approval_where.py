@@ -162,7 +162,7 @@ def test_leaving_the_sandbox_needs_approval_in_every_mode(file: Path) -> None:
 
 
 def test_sandboxed_commands_may_run_unasked(file: Path) -> None:
-    """Whatever they are, doubtful lines too; rules that forbid or ask still hold, and only where the person said so."""
+    """Doubtful lines too, if the setting allows it; deny and ask rules still apply."""
     line = "pytest $(cat args) > out"
     assert said(Rules("ask", file=file), command(line, held="sandboxed")) == "ask"
     rules = Rules("ask", file=file, sandboxed_unasked=True)

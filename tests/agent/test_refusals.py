@@ -66,7 +66,7 @@ def test_equivalent_calls_have_the_same_fingerprint() -> None:
     ],
 )
 def test_similar_commands_are_recognised(one: str, other: str, alike: bool) -> None:
-    """The same words to the same target, whatever the options; one bare word says too little."""
+    """The same words with the same target, ignoring options; one bare word is not enough."""
     prints = [fingerprint("run_command", {"command": line}) for line in (one, other)]
     assert same(*prints) is alike
 
@@ -109,7 +109,7 @@ def test_newest_reason_wins(engine: Engine) -> None:
 
 
 def test_deleted_refusals_do_not_count(engine: Engine) -> None:
-    """Only what stands in the history counts; restoring brings it back."""
+    """Only live messages count; restoring the message restores the refusal."""
     thread = engine.create("x")
     message = refuse(thread, "make x", "no")
     thread.delete(message.id)
@@ -119,7 +119,7 @@ def test_deleted_refusals_do_not_count(engine: Engine) -> None:
 
 
 def test_refusals_by_rule_or_policy_do_not_count(engine: Engine) -> None:
-    """A person who comes later has not refused anything yet."""
+    """A refusal without a person says nothing about what a person would answer."""
     thread = engine.create("x")
     refuse(thread, "make x", "nobody is there", by="policy")
     refuse(thread, "make y", "a rule forbids this", by="rule")
@@ -140,7 +140,7 @@ def test_fork_shares_earlier_refusals(engine: Engine) -> None:
 
 
 def test_ordinary_results_are_not_refusals(engine: Engine) -> None:
-    """Results that only speak of refusing, and metadata of another shape, are no refusals."""
+    """Results that mention refusals, and metadata of another shape, do not count."""
     thread = engine.create("x")
     odd: tuple[Json, ...] = (
         "refused",

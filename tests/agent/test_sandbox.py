@@ -131,7 +131,7 @@ def test_unsupported_sandbox_is_an_error(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_doctor_reports_sandbox_support(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not there and not asked for is no fault; asked for and not there is one; what is not held is named."""
+    """A sandbox that is unsupported is a failure only if it is configured; its limits are listed."""
     wanted = Settings(agent_sandbox="workspace")
     only(monkeypatch, NONE)
     assert check_sandbox(Settings())[0] is None
@@ -147,7 +147,7 @@ def test_doctor_reports_sandbox_support(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_sandbox_settings_are_validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words that are no choice, and folders that are none, are refused by name."""
+    """Unknown values and folders that do not exist are refused by name."""
     with pytest.raises(InvalidInput, match=r"agent\.sandbox "):
         load({"agent_sandbox": "jail"})
     only(monkeypatch, KernelSupport(7, namespaces=False, calls=True))

@@ -189,7 +189,7 @@ def test_unknown_tool_name_suggests_similar_ones() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_tool_specs_are_identical_every_time(wire: Any) -> None:
-    """It stands at the very front of every prompt: one changed byte and nothing is cached."""
+    """They start every prompt: one changed byte invalidates the whole cache."""
     first = json.dumps(Toolbox(standard_tools(Path())).specs(wire))
     assert first == json.dumps(Toolbox(standard_tools(Path())).specs(wire))
     one = json.loads(first)[0]

@@ -17,7 +17,7 @@ from backscroll.testing import Line, Scenario, ScriptedServer
 
 
 def test_warmup_writes_nothing_and_sends_no_request(tmp_path: Path):
-    """The log is the same before and after, though files changed meanwhile, and the service hears nothing."""
+    """The log stays the same although files changed, and the service receives no request."""
     root = tmp_path / "work"
     root.mkdir()
     with (

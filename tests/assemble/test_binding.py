@@ -192,7 +192,7 @@ def test_images_are_compared_by_their_bytes() -> None:
 
 
 def test_models_that_bind_thinking() -> None:
-    """By family and version; older ones and other vendors do not, unless told so."""
+    """By family and version; older models and other vendors do not, unless enforced."""
     for name in (
         "claude-fable-5-1",
         "claude-mythos-5-2-20261109",
@@ -227,7 +227,7 @@ def test_models_that_bind_thinking() -> None:
     ],
 )
 def test_growth_on_the_openai_wires(before: list[str], after: list[str], where: str | None) -> None:
-    """V11: the newest message may go on, everything else stays."""
+    """V11: the newest message may grow, everything else must stay the same."""
     one, two = ([{"role": "user", "content": words} for words in side] for side in (before, after))
     flaws = check_growth(Sent(one, "openai-chat"), Sent(two, "openai-chat"))
     assert [(f.rule.id, f.where) for f in flaws] == ([] if where is None else [("V11", where)])

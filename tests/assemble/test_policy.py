@@ -130,7 +130,7 @@ def test_long_session_is_compacted_to_its_target() -> None:
 
 
 def test_second_compaction_leaves_condensed_blocks_unchanged() -> None:
-    """The second compaction leaves what the first condensed as it stands, so that a cache still holds it."""
+    """So that the cache of the prefix stays valid."""
     eye, history = lens(), session(30)
     first = compact(units(history), None, eye, target=6000)
     assert first is not None
@@ -143,7 +143,7 @@ def test_second_compaction_leaves_condensed_blocks_unchanged() -> None:
 
 
 def test_kept_pieces_appear_verbatim_in_the_view() -> None:
-    """Pieces that a compaction keeps stand in the prompt exactly as they were said."""
+    """Each kept piece is found in the prompt unchanged."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=6000)
     assert made is not None
@@ -181,7 +181,7 @@ def test_boosted_results_keep_more_pieces() -> None:
 
 
 def test_giant_fresh_result_is_trimmed_and_nothing_else_changes() -> None:
-    """What stands before it is untouched, its reply keeps its reasoning and its call, and its handle stands."""
+    """Earlier blocks, reasoning and the call stay the same; the result names its handle."""
     history = session(3)
     number = len(history) + 1
     giant = "\n".join(f"row {i}: status_{i} of /var/log/app_{i}.log" for i in range(900))
@@ -222,7 +222,7 @@ def test_compact_leaves_short_histories_alone() -> None:
 
 
 def test_compaction_names_the_first_remaining_unit() -> None:
-    """Where the oldest are gone the compaction names the first unit that is shown by itself."""
+    """If the oldest units are left out, `start` names the first that is shown."""
     history = [message(1, "system", Text("Rules."))]
     for n in range(200):
         history.append(message(len(history) + 1, "user", Text(f"Tell me about case_{n}, please.")))

@@ -54,7 +54,7 @@ def test_below_the_minimum_the_error_names_it(history: list[Message]) -> None:
 
 
 def test_giant_result_is_cut_in_the_middle_with_its_handle() -> None:
-    """Beginning and end stay, the rest is one handle away, and small neighbours stay whole."""
+    """Beginning and end stay, the rest is behind the handle, and small neighbours stay whole."""
     giant = "\n".join(f"row {i}" for i in range(5000))
     history = [
         message(1, "user", Text("Look.")),

@@ -172,7 +172,7 @@ def test_receipt_item_names_its_handle() -> None:
 
 
 def test_item_mark_depends_on_content_only() -> None:
-    """Where something stands and why does not change its mark; what it says and who says it does."""
+    """Section and reason do not change it; text and author do."""
     assert mark_of(block(section_free := "x")) == mark_of(block("x", reason="other", tokens=99))
     assert mark_of(block(section_free)) != mark_of(block("y"))
     assert mark_of(block("x")) != mark_of(block("x", author="Ann"))

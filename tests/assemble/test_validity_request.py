@@ -51,7 +51,7 @@ def test_wire_is_recognised_from_the_request(value: Any, wire: str) -> None:
 
 
 def test_repaired_request_keeps_its_other_fields() -> None:
-    """Only the prompt changes; a batch entry keeps what stands around the body."""
+    """Only the prompt changes; a batch entry keeps the fields around the body."""
     body = {
         "model": "gpt-5",
         "temperature": 0,
@@ -122,7 +122,7 @@ def test_value_without_a_prompt_is_refused() -> None:
     ],
 )
 def test_claude_versions_are_parsed(name: str | None, version: tuple[int, int] | None) -> None:
-    """As providers and routers spell them; a date is no version."""
+    """As providers and routers write them; a date is not a version."""
     assert models.claude(name) == version
 
 

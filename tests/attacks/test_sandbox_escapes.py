@@ -270,7 +270,7 @@ def test_sandbox_with_network_can_send(
 
 @needs_namespaces
 def test_loopback_works_without_network(tmp_path: Path) -> None:
-    """Tests that start a server of their own go on working."""
+    """Tests that start their own server keep working."""
     at = yard(tmp_path, network="deny")
     code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('heard')"
     assert at.run(f'{PYTHON} -c "{code}"').output == "heard\n"
@@ -278,7 +278,7 @@ def test_loopback_works_without_network(tmp_path: Path) -> None:
 
 @needs_namespaces
 def test_service_sockets_are_hidden(at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container service that does what it is told would be a way out; its variable is not handed on either."""
+    """A container service would be a way out; its environment variable is not passed on either."""
     place = at.other / "docker.sock"
     service = socket.socket(socket.AF_UNIX)
     monkeypatch.chdir(at.other)  # the whole path may be too long for a socket

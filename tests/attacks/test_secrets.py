@@ -41,7 +41,7 @@ def test_key_echoed_by_a_service_is_not_shown(
 
 
 def test_password_in_an_unreachable_url_is_not_shown(tmp_path: Path) -> None:
-    """The address is told, so that it can be corrected, without what stands before the @."""
+    """The error shows the address without user name and password."""
     with stage(tmp_path, "ok") as on:
         on.agent._provider = Provider(
             "here", base_url="http://ada:hunter2@127.0.0.1:1/v1", model="gpt-4o", tries=1

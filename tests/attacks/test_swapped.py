@@ -15,7 +15,7 @@ from tests.agent.scripted_agent import Told, call, stage
 
 
 def test_file_replaced_by_a_pipe_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is looked at once more when it is open: a pipe that came meanwhile is no empty file."""
+    """The file type is checked again after opening."""
     place = tmp_path / "a.txt"
     place.write_text("words")
     real = files_module._check_file

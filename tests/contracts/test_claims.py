@@ -32,7 +32,7 @@ def behind(store: backscroll.Engine, recipe: str = "gist") -> list[tuple[str, in
 
 
 def test_claimed_thread_is_held_until_done(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Nobody else gets it meanwhile; afterwards there is nothing to do until the log goes on."""
+    """No other worker gets it; once done, there is nothing to do until the log grows."""
     assert claim(store, "ann") == (thread.id, 0)
     assert claim(store, "ben") is None
     assert claim(store, "ann") is None
@@ -47,7 +47,7 @@ def test_claimed_thread_is_held_until_done(store: backscroll.Engine, thread: bac
 
 
 def test_claim_expires_with_its_lease(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Whoever dies with a thread in hands loses it when the time is up, not before."""
+    """A dead worker loses its thread when the lease ends, not before."""
     assert claim(store, "ann", NOW) is not None
     assert claim(store, "ben", NOW + HOUR - 1) is None
     assert claim(store, "ben", NOW + HOUR) == (thread.id, 0)

@@ -57,7 +57,7 @@ def test_artefacts_are_found_by_their_keys(store: backscroll.Engine, thread: bac
 
 
 def test_first_artefact_under_a_key_stays(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Under one key there is one artefact: the first."""
+    """A second artefact under the same key is ignored."""
     a, b = say(thread, "u one", "a two")
     write(store, lambda tx: tx.make([made(thread, b"k", a)]))
     write(store, lambda tx: tx.make([made(thread, b"k", b, body=b"later")]))
@@ -105,7 +105,7 @@ def test_derived_data_of_an_unknown_thread_is_refused(
 def test_derived_data_of_forgotten_words_is_not_stored(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
-    """Whoever worked on words while they were forgotten stores nothing of them."""
+    """A worker that was reading words while they were forgotten stores nothing of them."""
     a, b = say(thread, "u a secret", "a fine")
     thread.forget(a.id)
     write(store, lambda tx: tx.make([made(thread, b"k1", a, b), made(thread, b"k2", b)]))
@@ -334,7 +334,7 @@ def test_nearest_respects_the_filters(store: backscroll.Engine) -> None:
 
 
 def test_nearest_finds_live_revisions_only(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Old revisions and deleted messages are in no answer, however many; an undo brings them back."""
+    """Old revisions and deleted messages are left out; an undo includes them again."""
     (a,) = say(thread, "u nearest of all")
     rest = say(thread, *(f"u number {n}" for n in range(5)))
     edited = thread.edit(a.id, "changed")
@@ -438,7 +438,7 @@ def test_tree_nodes_are_read_in_order_of_position(
 
 
 def test_tree_node_can_be_replaced_and_dropped(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """One node for each opening of a level; the very beginning is an opening too."""
+    """One node per opening and level, including the very beginning."""
     (a,) = say(thread, "u one")
     start = replace(node(thread, 1, a), opening=Ref(thread.id, 0), position=b"")
     for one in (node(thread, 1, a), node(thread, 1, a, "v2"), start):
@@ -502,7 +502,7 @@ def test_ledger_sums_charges(store: backscroll.Engine) -> None:
 
 
 def test_settled_call_replaces_its_open_charge(store: backscroll.Engine) -> None:
-    """What came of a call stands where it stood when it went out; until then it is summed as one without an answer."""
+    """The charge keeps its position; until then it counts as unanswered."""
     out = replace(
         CHARGE, purpose="unanswered", cached=0, written=0, output=0, reasoning=0, nano=9_000, estimated=True
     )

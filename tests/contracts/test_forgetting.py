@@ -15,7 +15,7 @@ PICTURE = b"\x89PNG" + bytes(range(200))
 
 
 def test_forgotten_message_leaves_a_tombstone(thread: backscroll.Thread) -> None:
-    """The message is out of the history, its revisions are gone, and everything else stands as it was."""
+    """The message leaves the history, its revisions are erased, and everything else is unchanged."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.edit(b.id, "b2")
     thread.regenerate(b.id, "b3")
@@ -80,7 +80,7 @@ def test_time_travel_does_not_show_forgotten_words(thread: backscroll.Thread) ->
 
 
 def test_forgetting_reaches_every_fork(thread: backscroll.Thread) -> None:
-    """A shared message and every revision that any fork made of it are gone in all of them."""
+    """A shared message and every revision that a fork made of it are erased in all of them."""
     a, _ = say(thread, "u a", "u b")
     child = thread.fork()
     child.edit(a.id, "child's a")
@@ -112,7 +112,7 @@ def test_forgetting_in_a_fork_leaves_the_parent_alone(thread: backscroll.Thread)
 
 
 def test_forgetting_several_messages_is_one_event(thread: backscroll.Thread) -> None:
-    """Forgetting several messages is one event, done together or not at all."""
+    """All or none are forgotten."""
     a, b, c = say(thread, "u a", "u b", "u c")
     with pytest.raises(backscroll.NotFound):
         thread.forget(a.id, backscroll.Ref(thread.id, 99))
@@ -123,7 +123,7 @@ def test_forgetting_several_messages_is_one_event(thread: backscroll.Thread) -> 
 
 
 def test_forgetting_a_thread_erases_its_whole_log(store: backscroll.Engine) -> None:
-    """Messages, title, tags, metadata and code changes are gone; the thread stays as an empty, verified log."""
+    """Messages, title, tags, metadata and code changes are erased; an empty log that verifies remains."""
     thread = store.create("Title", project="Project", kind="agent", tags=["Tag"], metadata={"Key": "Value"})
     say(thread, "u a", "a b")
     thread.rename("Second")
@@ -225,7 +225,7 @@ def test_unshared_blobs_are_erased_with_the_message(store: backscroll.Engine) ->
 
 
 def test_erasure_names_what_it_cannot_reach(thread: backscroll.Thread) -> None:
-    """Backups and copies are beyond our reach, and that is said."""
+    """Backups and copies are listed as unreachable."""
     (message,) = say(thread, "u a")
     assert thread.forget(message.id).unreachable
 

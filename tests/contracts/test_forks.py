@@ -10,7 +10,7 @@ from tests.contracts.talk import kinds, last_event, say, texts
 
 
 def test_fork_shares_only_the_past(thread: backscroll.Thread) -> None:
-    """What is said in a fork or in its parent afterwards stays where it was said."""
+    """New messages in a fork or in its parent do not appear in the other."""
     _, b, _ = say(thread, "u a", "a b", "u c")
     fork = thread.fork(b.id, title="What if")
     assert texts(fork) == ["a", "b"]
@@ -122,7 +122,7 @@ def test_message_moved_in_a_fork_appears_once(thread: backscroll.Thread) -> None
 
 
 def test_log_of_a_fork_continues_the_log_of_its_parent(thread: backscroll.Thread) -> None:
-    """A fork's log begins with its parent's, its numbers go on without a gap, and the chain links across."""
+    """Sequence numbers have no gap, and the hash chain links across."""
     say(thread, "u a")
     fork = thread.fork()
     say(fork, "u b")
@@ -136,7 +136,7 @@ def test_log_of_a_fork_continues_the_log_of_its_parent(thread: backscroll.Thread
 
 
 def test_fork_at_a_missing_message_is_refused(thread: backscroll.Thread) -> None:
-    """Deleted, foreign and unknown messages are no place for a fork."""
+    """Deleted, foreign and unknown messages cannot be forked at."""
     a, b = say(thread, "u a", "u b")
     (foreign,) = say(thread.engine.create("other"), "u x")
     thread.delete(b.id)

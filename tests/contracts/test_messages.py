@@ -20,7 +20,7 @@ def test_append_adds_to_the_end(thread: backscroll.Thread) -> None:
 
 
 def test_every_operation_records_actor_and_time(store: backscroll.Engine) -> None:
-    """Whatever is done is one event that says who did it, and when, by the clock of the machine."""
+    """Each operation is one event with its actor and the machine's time."""
     before = datetime.now(UTC)
     thread = store.create("x", actor="user:ann").as_actor("user:ann")
     first, second = say(thread, "u one", "a two")
@@ -74,7 +74,7 @@ def test_edit_adds_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -
 
 
 def test_edit_based_on_an_old_revision_is_a_conflict(thread: backscroll.Thread) -> None:
-    """Lost updates are impossible for whoever says which revision they saw."""
+    """A caller that passes the revision it saw cannot lose an update."""
     (message,) = say(thread, "u one")
     thread.edit(message.id, "two", seen=message.revision)
     with pytest.raises(backscroll.Conflict) as refused:
@@ -98,7 +98,7 @@ def test_edit_and_regenerate_keep_the_author(thread: backscroll.Thread) -> None:
 
 
 def test_delete_and_restore(thread: backscroll.Thread) -> None:
-    """A deleted message is out of the history and comes back to its place."""
+    """A restored message returns to its position."""
     a, b, c = say(thread, "u a", "a b", "u c")
     assert thread.delete(b.id, c.id) == 2
     assert texts(thread) == ["a"]
@@ -117,7 +117,7 @@ def test_delete_and_restore(thread: backscroll.Thread) -> None:
 
 
 def test_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
-    """What is deleted must be restored first; nothing happens to it behind one's back."""
+    """It must be restored first."""
     (message,) = say(thread, "u a")
     thread.delete(message.id)
     for work in (
@@ -198,7 +198,7 @@ def test_insert_into_an_empty_thread(thread: backscroll.Thread) -> None:
 
 
 def test_repeated_inserts_at_one_place_keep_their_order(thread: backscroll.Thread) -> None:
-    """A hundred messages squeezed between the same two stand in the order in which they were squeezed in."""
+    """A hundred messages inserted between the same two keep the order of insertion."""
     first, _ = say(thread, "u first", "u last")
     for number in range(50):
         thread.insert("assistant", f"up {number}", after=first.id)
@@ -210,7 +210,7 @@ def test_repeated_inserts_at_one_place_keep_their_order(thread: backscroll.Threa
 
 
 def test_move_message(thread: backscroll.Thread) -> None:
-    """A message goes where it is told, forwards, backwards, to the beginning and to the end."""
+    """Forwards, backwards, to the beginning and to the end."""
     a, b, c, d = say(thread, "u a", "u b", "u c", "u d")
     thread.move(a.id, after=b.id)
     assert texts(thread) == ["b", "a", "c", "d"]
@@ -226,7 +226,7 @@ def test_move_message(thread: backscroll.Thread) -> None:
 
 
 def test_deleted_message_keeps_its_place(thread: backscroll.Thread) -> None:
-    """Messages inserted and moved around a deleted one stand on the right side of it when it returns."""
+    """Messages inserted and moved around it are on the correct side after it is restored."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.delete(b.id)
     thread.insert("user", "after a", after=a.id)
@@ -237,7 +237,7 @@ def test_deleted_message_keeps_its_place(thread: backscroll.Thread) -> None:
 
 
 def test_hide_and_pin_do_not_change_the_text(thread: backscroll.Thread) -> None:
-    """Flags can be set for several at once, are told apart, and change neither words nor order."""
+    """Flags can be set for several messages at once and change neither text nor order."""
     a, b = say(thread, "u a", "a b")
     assert thread.hide(a.id, b.id) == 2
     assert thread.hide(a.id) == 0

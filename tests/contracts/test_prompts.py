@@ -100,7 +100,7 @@ def test_prompt_does_not_compact_twice(long: Thread) -> None:
 
 
 def test_crop_can_be_expanded_uncropped_and_undone(long: Thread) -> None:
-    """Cropped messages leave prompts, not the history; the handle gives them in full; uncrop and undo bring all back."""
+    """Cropped messages leave prompts, not the history; expand, uncrop and undo restore them."""
     before, count = rehearsed(long, 40_000), len(long)
     made = long.crop("top", 8, "They read modules and mended them.")
     now = rehearsed(long, 40_000)
@@ -178,7 +178,7 @@ def test_fork_and_parent_prompts_are_independent(long: Thread) -> None:
 
 
 def test_fork_of_an_earlier_message_shows_nothing_later(long: Thread) -> None:
-    """What a compaction and crops of the parent say about later messages is not told in a fork that lacks them."""
+    """Compactions and crops of the parent about later messages do not apply in the fork."""
     long.append("user", "Never touch the walrus table!")
     work(long, 40, 41, 42, 43)
     long.crop("bottom", 3, "Walruses were seen.")
@@ -252,7 +252,7 @@ def test_forgotten_words_are_in_no_derived_data(store: Engine, long: Thread) -> 
 
 
 def test_workers_derive_missing_data_once(store: Engine, long: Thread) -> None:
-    """A worker brings everything up to date, a second one finds nothing to do, and prompts are as without them."""
+    """The second worker finds nothing to do, and prompts are the same as without workers."""
     before = rehearsed(long)
     one, other = Worker(store), Worker(store)
     assert one.run() == 1
@@ -291,7 +291,7 @@ def test_crop_hides_only_its_messages(long: Thread) -> None:
 
 
 def test_expand_leaves_out_hidden_messages(long: Thread) -> None:
-    """What a handle opens goes to a model: a hidden message is left out of ranges, and refused by itself."""
+    """Expanded text goes to a model: hidden messages are skipped in ranges and refused alone."""
     first, hidden, last = list(long)[1:4]
     long.hide(hidden.id)
     found = long.expand(f"[bs:{first.id.seq}-{last.id.seq}]")

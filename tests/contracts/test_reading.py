@@ -132,7 +132,7 @@ def test_time_travel_shows_the_history_as_of_every_event(thread: backscroll.Thre
 
 
 def test_iteration_sees_one_moment_during_writes(thread: backscroll.Thread) -> None:
-    """Somebody who walks through a long history sees it as it was when the walk began."""
+    """The history is read as of the start of the iteration."""
     messages = say(thread, *(f"u {n}" for n in range(600)))
     walk = iter(thread)
     seen = [next(walk).text]
@@ -191,7 +191,7 @@ def test_unknown_and_foreign_ids_are_not_found(thread: backscroll.Thread, name: 
     "name", ["", "x", "1", "." * 40, "0" * 32, "0" * 32 + ".0", "0" * 32 + ".1\n", "\ud800", "é"]
 )
 def test_text_that_is_not_an_id_is_refused(thread: backscroll.Thread, name: str) -> None:
-    """A text that is no id at all is refused before anything is looked up."""
+    """Before anything is looked up."""
     say(thread, "u a")
     for work in (
         lambda: thread.message(name),

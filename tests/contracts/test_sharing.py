@@ -27,7 +27,7 @@ def test_opening_a_store_twice_returns_the_same_engine(
 
 
 def test_closed_store_raises_a_clear_error(store_url: str) -> None:
-    """After closing, every call is a clear error; opening again brings everything back."""
+    """Opening it again restores access."""
     engine = backscroll.open(store_url)
     thread = engine.create("x")
     say(thread, "u a")
@@ -52,7 +52,7 @@ def test_two_handles_on_a_thread_see_the_same_state(store: backscroll.Engine) ->
 
 
 def test_eight_threads_append_to_one_conversation(store: backscroll.Engine) -> None:
-    """Nothing is lost, numbers have no gaps, and everybody's messages stand in the order in which they were said."""
+    """Nothing is lost, numbers have no gaps, and each writer's messages keep their order."""
     thread = store.create("crowd")
     start = threading.Barrier(8)
 

@@ -11,7 +11,7 @@ from tests.contracts.talk import say, texts
 
 
 def test_turns_are_numbered_without_gaps(thread: backscroll.Thread) -> None:
-    """A user message opens a turn; what stands before the first is turn 0; numbers have no gaps."""
+    """A user message opens a turn; messages before the first one are turn 0."""
     say(thread, "a Welcome", "s Rules", "u one", "a 1", "t r", "u two", "u three", "a 3")
     turns = list(thread.turns())
     assert [t.sequence for t in turns] == [0, 1, 2, 3]
@@ -28,7 +28,7 @@ def test_turns_are_numbered_without_gaps(thread: backscroll.Thread) -> None:
 
 
 def test_thread_that_starts_with_the_user_has_no_turn_0(thread: backscroll.Thread) -> None:
-    """Turn 0 is there only where something stands before the first user message."""
+    """Turn 0 exists only if there are messages before the first user message."""
     assert list(thread.turns()) == []
     say(thread, "u one")
     assert [t.sequence for t in thread.turns()] == [1]

@@ -9,7 +9,7 @@ from tests.fuzz.talk import Talk
 
 
 def test_fork_of_an_earlier_message_lacks_later_crops(tmp_path: Path) -> None:
-    """A task clears the prompt where it begins; the past before that is whole in a fork, and cropped by hand it stays cropped."""
+    """Only crops made before the fork's message apply in the fork."""
     talk = Talk(3, tmp_path / "store.db")
     with talk.told():
         name = talk.create()

@@ -211,7 +211,7 @@ def test_search_files(at: Bench) -> None:
 
 
 def test_search_files_skips_possible_secrets(at: Bench) -> None:
-    """Settings of editors and agents too; it says so, and whoever names the file gets it (the person is asked first)."""
+    """Including settings of editors and agents; the result says so, and a file named explicitly is searched."""
     for path in (".env", ".cursor/mcp.json", ".vscode/settings.json", "AGENTS.md", "src/ok.txt"):
         (at.root / path).parent.mkdir(parents=True, exist_ok=True)
         (at.root / path).write_text("needle\n", encoding="utf-8")

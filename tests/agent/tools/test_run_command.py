@@ -126,7 +126,7 @@ def test_sandbox_is_shown_and_recorded(held: Bench) -> None:
 
 @needs_landlock
 def test_sandbox_refusal_explains_how_to_run_outside(held: Bench, tmp_path: Path) -> None:
-    """The model is told how to ask for it; the person sees that it wants out; then it runs as ever."""
+    """The model learns the option; the preview shows that the command leaves the sandbox; then it runs normally."""
     line = f"echo x > {tmp_path / 'beside'}"
     done = held.call("run_command", command=line)
     assert done.is_error
@@ -153,7 +153,7 @@ def test_sandboxed_command_cannot_read_the_store(held: Bench, tmp_path: Path) ->
 
 
 def test_outside_sandbox_flag_is_ignored_without_a_sandbox(at: Bench) -> None:
-    """The flag means nothing where there is none, and no rule is the narrower for it."""
+    """Rules do not become narrower because of it."""
     seen = at.preview("run_command", command="make", outside_sandbox=True)
     assert not seen.outside
     assert not seen.warnings
