@@ -2,7 +2,7 @@
 
 Owns the moment in which a question begins to accept keys. Everything in the keyboard buffer when it is first drawn is put aside. A
 user who is in the middle of typing cannot mean the question either: their keys are put aside too until they pause, and the question
-says so. Ctrl-C works at any time. Refuses: drawing questions (`asking`), keeping what is put aside (`interrupting`).
+says so. Ctrl-C works at any time. Refuses: drawing questions (`questions`), keeping what is put aside (`interrupts`).
 """
 
 from __future__ import annotations

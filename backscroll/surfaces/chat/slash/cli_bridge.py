@@ -1,7 +1,7 @@
 """Commands of the command line inside a chat: the same drawing, on the chat's console, with the chat's store.
 
 Owns a screen that prints between turns and a session whose store stays open. Only read-only commands are borrowed: commands
-that change something act on the chat's own thread, as its user. Before: `cli/command`, `cli/screen`. After: the commands beside it.
+that change something act on the chat's own thread, as its user.
 """
 
 from __future__ import annotations

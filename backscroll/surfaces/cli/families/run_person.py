@@ -1,7 +1,7 @@
 """Who answers questions while `run` works: a user at a plain terminal, or no user.
 
 Owns the questions on standard error, one line each, and what was refused because no user was present. Refuses: a screen of its
-own (`surfaces/chat` has one), rules (`agent/approval/approval`). After: the command `run`.
+own (`surfaces/chat` has one), rules (`agent/approval/approval`).
 """
 
 from __future__ import annotations
