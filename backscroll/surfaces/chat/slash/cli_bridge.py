@@ -58,7 +58,7 @@ class TalkScreen(Screen):
 
     @property
     def can_ask(self) -> bool:
-        """Return True: a user is present."""
+        """Always True: a user is present."""
         return True
 
     def asks(self, question: str) -> bool:
@@ -84,7 +84,7 @@ class TalkSession(CliSession):
 
     @property
     def has_store(self) -> bool:
-        """Return True: the store is open."""
+        """Always True: the store is open."""
         return True
 
     def settings(self) -> Settings:
