@@ -88,7 +88,7 @@ class TalkSession(CliSession):
         return True
 
     def settings(self) -> Settings:
-        """The settings of the open store."""
+        """Return the settings of the open store."""
         return self._talk.engine.settings
 
     def engine(self, *, make: bool = False) -> Engine:  # noqa: ARG002 - the signature of the session
