@@ -301,5 +301,5 @@ def _says(part: Part) -> bool:
 
 
 def late_text(name: str, id: str, content: str) -> str:
-    """Return a result as text that came after its call was answered by a stand-in."""
+    """Return a late result as text: a stand-in has already answered its call."""
     return f"[late result of the call {name} {id}]\n{content}".rstrip()
