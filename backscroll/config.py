@@ -2,7 +2,7 @@
 
 The file is TOML or YAML: `config.toml` (or `config.yaml`) in the user's configuration folder, or wherever `BACKSCROLL_CONFIG`
 points. Settings that belong together may are in tables: `size` under `sliding_window` is `sliding_window_size` here, and
-`sliding_window.size` for people. Unknown names, wrong types and values that do not go together are refused with the name of
+`sliding_window.size` for users. Unknown names, wrong types and values that contradict each other are rejected with the name of
 the file and the setting, never ignored.
 """
 

@@ -1,4 +1,4 @@
-"""The agent: a thread, a model, tools, and a person to ask.
+"""The agent: a thread, a model, tools, and a user to ask.
 
 Owns choosing model, tools, rules and folder, the ways to run (iterator, to the end, asynchronous), stop, resume and regenerate.
 Refuses: the loop (`agent/loop/loop`).

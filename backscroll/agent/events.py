@@ -130,7 +130,7 @@ class Called:
     text: str  # the whole result
     is_error: bool = False
     refused: str | None = None  # the reason of a refusal; empty if none was given
-    message: Ref | None = None  # where it is in the record
+    message: Ref | None = None  # its message in the log
     change: CodeChange | None = None  # what it did to the files
 
 

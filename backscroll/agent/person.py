@@ -1,6 +1,6 @@
 """The user in front of an agent: questions and answers.
 
-Owns the questions and the answers, and the person who is not there. Refuses: rules on when to ask (`agent/approval/approval`),
+Owns the questions and the answers, and the behaviour if no user is present. Refuses: rules on when to ask (`agent/approval/approval`),
 drawing (`surfaces`).
 """
 
@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from backscroll.vocab.part import Json
 
-#: What a tool does to the world: nothing, looks at files, changes files, runs commands, asks the person, changes what is remembered, goes out.
+#: The effect of a tool: none, reads files, changes files, runs commands, asks the user, changes memories, uses the network.
 Effect: TypeAlias = Literal["none", "read", "write", "command", "ask", "memory", "network"]
 #: For how long a decision holds: this once, for this run of the program, for this folder, for everything.
 Span: TypeAlias = Literal["once", "session", "project", "always"]

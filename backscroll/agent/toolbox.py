@@ -104,7 +104,7 @@ def output_of(value: object) -> ToolOutput:
 
 
 def plain_preview(name: str, arguments: Mapping[str, Json]) -> Preview:
-    """Return a preview with the call on one line, for tools without their own; its text holds the arguments in full."""
+    """Return a preview with the call on one line, for tools without their own; if it is cut, the text holds all arguments."""
     short = ", ".join(f"{key}={_dump_json(value)}" for key, value in arguments.items())
     line = f"{name}({short})"
     whole = json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str) if arguments else ""

@@ -1,7 +1,6 @@
 """Recording third-party programs without ever breaking them.
 
-Owns one rule: an error of ours is warned about once, and the program continues; `strict` raises it instead. Before: nothing. After:
-`surfaces/wrap/client`, `surfaces/adapters/recorder`.
+Owns one rule: an error of ours is warned about once, and the program continues; `strict` raises it instead.
 """
 
 from __future__ import annotations

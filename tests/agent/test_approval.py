@@ -216,7 +216,7 @@ def test_every_file_of_a_call_must_be_covered(file: Path, tmp_path: Path) -> Non
 
 
 def test_edits_mode_asks_about_warnings_and_refused_edits(file: Path) -> None:
-    """What was refused before, and what comes with a warning, does not go by unseen."""
+    """Edits refused before, or with a warning, need approval even in this mode."""
     rules = Rules("edits", file=file)
     assert said(rules, writing("a")) == "allow"
     assert said(rules, writing("a", warnings=("deletes files",))) == "ask"
@@ -224,7 +224,7 @@ def test_edits_mode_asks_about_warnings_and_refused_edits(file: Path) -> None:
 
 
 def test_agent_cannot_write_the_permissions_file(tmp_path: Path) -> None:
-    """Even where an agent works in a folder that holds it, and may do everything."""
+    """Even if the file is inside its folder and everything is allowed."""
     rules = Rules("all", allow=["write_file"], root=tmp_path, file=tmp_path / "settings" / "permissions.toml")
     assert said(rules, writing("settings/permissions.toml")) == "deny"
     assert said(rules, writing("settings/config.toml")) == "deny"
@@ -305,7 +305,7 @@ def test_refusal_can_be_remembered(file: Path) -> None:
 
 
 def test_pattern_for_several_commands_makes_several_rules(file: Path) -> None:
-    """What is offered for `a && b` covers each of them, alone as well: with these words, or with any if that is chosen."""
+    """An offer for `a && b` makes one rule for each command."""
     proposal = command("git add x && git commit -m 'y z'")
     rules = Rules(file=file)
     made = rules.remember(proposal, Decision(True, span="session", pattern=suggest_rule(proposal)))
@@ -400,7 +400,7 @@ def test_wildcards_mean_what_they_say(pattern: str, text: str) -> None:
 
 
 def test_crop_may_skip_approval_in_edits_mode_only() -> None:
-    """`need_user_approve` false is heard in the mode `edits` alone; by default, and in the mode `ask`, the person decides."""
+    """`need_user_approve=False` has an effect in the mode `edits` only."""
 
     def crop(**more: object) -> Proposal:
         return Proposal(

@@ -278,7 +278,7 @@ def test_protected_paths_need_approval_despite_broad_rules(line: str, root: Path
 
 
 def test_exact_rule_allows_a_protected_path(root: Path) -> None:
-    """The one way to be asked no more; no answer to a question makes such a rule."""
+    """Only a handwritten rule does this; no answer to a proposal creates one."""
     assert said(rules_in(root, allow=["run_command(=cat .env)"]), "cat .env") == "allow"
     assert said(rules_in(root, allow=["run_command(=cat .env)"]), "cat ./.env") == "ask"
 
@@ -393,7 +393,7 @@ def test_git_hooks_submodules_and_nested_repositories_need_approval(
 
 
 def test_git_output_that_shows_a_secret_needs_approval(tmp_path: Path) -> None:
-    """Git itself says which files it would show: changes, commits, searches, the content of a file by its name in the store."""
+    """Git lists the files that diffs, commits, searches and `git show` would print."""
     root = project(tmp_path)
     git(root, "add", "-f", ".env")
     rules = rules_in(root)

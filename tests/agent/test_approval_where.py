@@ -90,7 +90,7 @@ def test_read_only_commands_run_unasked_only_inside_folder_and_sandbox(file: Pat
 
 
 def test_suggested_rule_includes_the_folder(file: Path, tmp_path: Path) -> None:
-    """What was allowed in a folder is written down with it, and read back as the same."""
+    """It is stored with the folder and read back unchanged."""
     proposal = command("make test && make lint", "vendor/good one")
     assert suggest_rule(proposal) == 'in "vendor/good one": make test && make lint'
     assert wider(proposal)[0].pattern == 'in "vendor/good one": make test * && make lint *'
@@ -177,7 +177,7 @@ def test_sandboxed_commands_may_run_unasked(file: Path) -> None:
 
 
 def test_remembered_rule_includes_sandbox_and_folder(file: Path) -> None:
-    """What was allowed in the sandbox is not allowed outside of it, and the other way round."""
+    """Approval inside the sandbox does not apply outside, and vice versa."""
     for held, other in (("sandboxed", "outside"), ("outside", "sandboxed")):
         proposal = command("pip install x", "web", held)
         assert suggest_rule(proposal) == f"{held} in web: pip install x"

@@ -238,7 +238,7 @@ def test_missing_tool_is_reported(engine: Engine) -> None:
 
 
 def test_help_lists_the_orders_of_available_tools(engine: Engine) -> None:
-    """Only for tools that are there, in the language of the person."""
+    """In the language of the user."""
     text = answer(engine.create("x"), "help", ["read_file", "remember"])
     assert "read FILE" in text
     assert "graph" not in text

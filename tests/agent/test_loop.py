@@ -358,7 +358,7 @@ def git(root: Path, *words: str) -> str:
 
 
 def test_changes_are_committed_after_each_turn_if_configured(tmp_path: Path) -> None:
-    """The agent's file is committed at the end of the turn; what the person staged stays staged, and only that."""
+    """The agent's file is committed at the end of the turn; staged changes of the user stay staged."""
     answers = (call("shake", what="tree"), "shaken", "nothing to do")
     with stage(tmp_path, *answers, tools=TOOLS, standard=False, settings={"workspace_commit": "turn"}) as on:
         git(on.root, "init", "-q")

@@ -120,7 +120,7 @@ def asked_berth(tmp_path: Path, asking: McpServers, *said: str | None) -> tuple[
 
 
 def test_mcp_server_asks_the_person_during_a_call(tmp_path: Path, asking: McpServers) -> None:
-    """One question for each entry; what does not fit is asked again; an empty answer takes what is usual."""
+    """One question per field; an invalid answer is asked again; an empty answer takes the default."""
     told, person = asked_berth(tmp_path, asking, "Fram", "deep", "45", "starboard", "")
     assert told == "accepted: {'ship': 'Fram', 'draught': 45, 'side': 'starboard', 'tug': False}"
     questions = [question for question, _ in person.asked]
@@ -322,7 +322,7 @@ def test_invalid_mcp_table_is_refused(table: object, said: str) -> None:
 
 
 def test_nothing_starts_without_configured_servers(tmp_path: Path) -> None:
-    """Nothing is imported and nothing started where none are configured."""
+    """Nothing is imported or started."""
     assert connect(tmp_path) == McpServers(())
 
 

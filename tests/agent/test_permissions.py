@@ -144,7 +144,7 @@ def test_symlinked_permissions_file_stays_a_link(file: Path, tmp_path: Path) -> 
 
 
 def test_concurrent_additions_are_all_kept(file: Path) -> None:
-    """Each change is read, made and written as one."""
+    """Each change is read, applied and written atomically."""
     names = [f"tool_{n}" for n in range(24)]
 
     def work(some: list[str]) -> None:

@@ -42,7 +42,7 @@ def before(thread: Thread, command: str) -> str | None:
 
 
 def test_equivalent_calls_have_the_same_fingerprint() -> None:
-    """Whatever the order of its arguments, the blanks of its command, and whether they came as text."""
+    """Regardless of argument order, blanks in the command, and arguments given as a string."""
     one = fingerprint("run_command", {"command": "rm  -rf\tbuild ", "seconds": 3})
     assert one == fingerprint("run_command", {"seconds": 3, "command": "rm -rf build"})
     assert one == fingerprint("run_command", '{"seconds": 3, "command": "rm -rf build"}')
@@ -155,7 +155,7 @@ def test_ordinary_results_are_not_refusals(engine: Engine) -> None:
 
 
 def test_refusals_older_than_a_thousand_messages_are_forgotten(engine: Engine) -> None:
-    """What was refused more than a thousand messages ago is forgotten."""
+    """So that a long history is not read completely."""
     thread = engine.create("x")
     refuse(thread, "make x", "long ago")
     for n in range(30):

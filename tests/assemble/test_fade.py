@@ -67,7 +67,7 @@ def session() -> list[Message]:
 
 
 def test_discussed_rows_of_a_long_result_are_kept() -> None:
-    """Of a fresh result that is too long, the rows stay that have to do with what was talked about."""
+    """Rows of a fresh result that relate to the conversation stay."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     _, result = trail.seen[1].leaves
     kept = PieceSelector(trail, set(), set()).fresh([result], 400)
@@ -79,7 +79,7 @@ def test_discussed_rows_of_a_long_result_are_kept() -> None:
 
 
 def test_strings_already_shown_are_not_chosen() -> None:
-    """Neither as a note nor as a piece."""
+    """Neither as notes nor as pieces."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     shown = {"user_017", "629-XQ"}
     kept = PieceSelector(trail, shown, set()).choose([RetentionUnit(trail.seen[1])], 200, 200)

@@ -92,7 +92,7 @@ def test_string_in_a_short_result_is_worth_more_than_in_a_listing() -> None:
 
 
 def test_parts_of_compound_strings_are_found() -> None:
-    """What a path or a dotted name shows anyway needs no note of its own."""
+    """Parts of a path or dotted name that is shown need no note."""
     found = parts_of_strings(["src/app/main.py", "agent.TokenUsage", "two words.here"])
     assert {"main.py", "app/main.py", "src/app", "TokenUsage", "agent", "app"} <= found
     assert not any("words" in part for part in found)

@@ -127,7 +127,7 @@ def test_own_text_is_not_framed() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_memory_after_the_first_message_is_an_insertion(wire: Wire) -> None:
-    """In front it is what it was; behind, our own words; a pinned message stays the message that it is."""
+    """At the front it is not; a pinned message is never an insertion."""
     memory = task("likes tea", Section.MEMORY)
     front = sent(wire, memory, ASKED)
     assert front.inserted == ()

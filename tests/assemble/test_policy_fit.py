@@ -95,7 +95,7 @@ def test_the_newest_step_is_there_with_all_of_its_results(sizes: list[int], past
 
 
 def test_omitted_messages_are_named_in_one_line() -> None:
-    """Where the oldest are left out, one line says by which handle they are found."""
+    """The line has the handle of the omitted messages."""
     history = [message(n, "user" if n % 2 else "assistant", Text("words " * 40)) for n in range(1, 42)]
     mine = units(history)
     fitted = fit_last(view(mine, None, lens()), 700, METER, find_held_messages(mine))

@@ -94,7 +94,7 @@ def test_system_and_options_are_repaired_too() -> None:
 
 
 def test_only_whole_requests_state_their_tools() -> None:
-    """A request without tools sends none, whether it names its model or not; a mere list of messages does not say."""
+    """A request without tools sends none; a bare list of messages leaves the tools unknown."""
     assert request_of({"model": "m", "messages": [USER]}).tools == []
     assert request_of({"messages": [USER]}).tools == []
     assert request_of([USER]).tools is None

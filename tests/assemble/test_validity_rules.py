@@ -229,7 +229,7 @@ ALONGSIDE = {
     "case", CASES, ids=lambda case: f"{case.rule}-{case.wire}-{json.dumps(case.broken)[:40]}"
 )
 def test_broken_rule_is_named_and_repaired(case: Case) -> None:
-    """`check` names this rule and no other, `repair` gives the expected prompt, and a judge of its own agrees."""
+    """`check` reports only this rule, `repair` gives the expected prompt, and an independent checker agrees."""
     found = {flaw.rule.id for flaw in check(case.broken, case.wire, **case.more)}
     assert case.rule in found
     assert found - {case.rule} <= ALONGSIDE.get((case.rule, case.wire), set())
@@ -322,7 +322,7 @@ def test_documentation_lists_every_rule() -> None:
 
 
 def test_repaired_ids_are_derived_from_the_old_ones() -> None:
-    """V5: the same prompt gives the same ids at any time, call and result agree, and ids stay apart."""
+    """V5: the same prompt gives the same ids; call and result match, and ids stay unique."""
     prompt = [user(), reply([use("a b"), use("a/b")]), user([result("a b", "1"), result("a/b", "2")])]
     one, two = repair(prompt, "anthropic"), repair(prompt, "anthropic")
     assert one.messages == two.messages
@@ -410,7 +410,7 @@ def test_previous_response_without_instructions_is_flagged() -> None:
 
 
 def test_changes_name_rule_place_and_repair() -> None:
-    """Each change names its rule, the place in the given list, what was wrong and what was done."""
+    """Each change names its rule, its index in the input, the flaw and the repair."""
     done = repair([user(), asks("c1"), user("")], "openai-chat")
     assert [(c.rule.id, c.where) for c in done.changes] == [
         ("V4", "messages[2]"),

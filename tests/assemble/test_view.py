@@ -151,6 +151,6 @@ def test_message_inserted_after_the_compaction_is_verbatim() -> None:
 
 
 def test_protected_units_give_a_reason() -> None:
-    """Each protected unit says why."""
+    """System, latest user message, unanswered call."""
     history = [*dialogue(), message(9, "assistant", ToolCall("z", "ask", {}))]
     assert find_protected_units(units(history)) == {ref(1): "system", ref(8): "latest", ref(9): "unanswered"}

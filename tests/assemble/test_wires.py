@@ -291,7 +291,7 @@ def long_history(turns: int) -> list[Block]:
 
 
 def test_anthropic_gets_at_most_four_cache_marks() -> None:
-    """Behind the system prompt, at the ends of sections, behind the newest message and what was inserted there; valid."""
+    """After the system prompt, at section ends, after the newest message and its insertions."""
     out = render(long_history(40), ANTHROPIC)
     assert 2 <= len(out.breakpoints) <= 4
     assert out.breakpoints[0] == Breakpoint("system", 0, 0)
@@ -444,7 +444,7 @@ def vendor_types(wire: Wire) -> Any:
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of other tools are not at hand")
 def test_real_histories_are_valid_on_every_wire(tmp_path: Path) -> None:
-    """Every thread that the transcripts of other tools give, on all wires, with thinking and without: no flaw."""
+    """Every imported transcript, with and without thinking, has no flaw."""
     seen = 0
     with backscroll.open(tmp_path / "store.db") as store:
         for path in sorted(

@@ -53,7 +53,7 @@ def test_interrupted_command_is_not_reported_as_not_run(tmp_path: Path) -> None:
 def test_interrupt_after_a_command_keeps_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """Ctrl-C between the end of a command and its record: the record still says what came of it, once."""
+    """Ctrl-C between the end of a command and its record: the result is recorded once."""
     real = getattr(RunContext, moment)
     struck: list[bool] = []
 
@@ -117,7 +117,7 @@ def test_command_of_the_person_first_answers_open_calls(tmp_path: Path) -> None:
 
 
 def test_call_interrupted_by_a_crash_is_reported_as_begun(tmp_path: Path) -> None:
-    """After a crash in a command, saying something new neither calls it not run nor its files the person's."""
+    """A new message after the crash does not mark the call as not run, nor its files as manual edits."""
     from backscroll.engine.calls.replies import mark_at_work
     from backscroll.vocab.part import ToolCall
 

@@ -9,7 +9,7 @@ from tests.contracts.talk import kinds, say
 
 
 def test_new_thread_keeps_its_description(store: backscroll.Engine) -> None:
-    """Everything that can be said at the beginning is there afterwards."""
+    """Title, project, kind, language, tags and metadata are stored."""
     made = store.create(
         "夜班车",
         project="/home/ann/trains",
@@ -125,7 +125,7 @@ def test_long_list_of_threads_shows_each_once_during_changes(store: backscroll.E
 
 
 def test_threads_are_found_by_id_prefix(store: backscroll.Engine) -> None:
-    """A few digits are enough where they fit only one thread; otherwise the error says what to do."""
+    """A unique prefix is enough; otherwise the error says what to do."""
     made = [store.create(str(n)) for n in range(40)]
     first = made[0]
     unique = next(first.id[:n] for n in range(2, 33) if sum(t.id.startswith(first.id[:n]) for t in made) == 1)

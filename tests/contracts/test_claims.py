@@ -80,7 +80,7 @@ def test_rolled_back_claim_is_released(store: backscroll.Engine, thread: backscr
 
 
 def test_forget_resets_progress(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """What a worker had seen before the forget does not count, whether it is still at work or done."""
+    """What a worker saw before the forget does not count, whether it is finished or not."""
     a, b = say(thread, "u a secret", "u no secret")
     assert claim(store, "ann") == (thread.id, 0)
     seen = thread.head
@@ -141,7 +141,7 @@ with backscroll.open(url) as engine:
 
 
 def test_several_processes_claim_each_thread_once(store: backscroll.Engine, store_url: str) -> None:
-    """Three programs claim at the same time: together they hold every thread, and none of them twice."""
+    """Three processes claim concurrently and get every thread exactly once."""
     made = {store.create(f"t{n}").id for n in range(30)}
     root = str(Path(backscroll.__file__).parent.parent)
     running = [

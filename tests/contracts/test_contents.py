@@ -71,7 +71,7 @@ def test_blobs_are_stored_once_by_hash(store: backscroll.Engine) -> None:
 
 
 def test_content_hash_covers_role_author_and_parts(thread: backscroll.Thread) -> None:
-    """The content hash names role, author and parts; neither the message nor the metadata."""
+    """Not the message id or the metadata."""
     a, b = say(thread, "u same", "u same")
     assert a.digest == b.digest
     assert len(a.digest) == 64

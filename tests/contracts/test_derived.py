@@ -165,7 +165,7 @@ def derived(
 def test_forgetting_a_message_erases_its_derived_data(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
-    """Artefacts, replies, vectors, counts, the tree and receipts go with the words; what is made of others stays."""
+    """Artefacts, replies, vectors, counts, tree and receipts; data of other messages stays."""
     a, b = say(thread, "u one word", "a two words")
     derive_all(store, thread, a, b)
     done = thread.forget(a.id)
@@ -182,7 +182,7 @@ def test_forgetting_a_message_erases_its_derived_data(
 def test_forgetting_a_thread_erases_all_derived_data(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
-    """Nothing derived is left of a forgotten thread, lessons included; what it cost stays on the ledger."""
+    """Lessons included; charges stay on the ledger."""
     a, b = say(thread, "u one word", "a two words")
     other = store.create("other")
     (c,) = say(other, "u three words")
@@ -199,7 +199,7 @@ def test_forgetting_a_thread_erases_all_derived_data(
 
 
 def test_dry_run_of_forget_erases_nothing(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Asking what would go leaves everything where it is, and says how much is derived."""
+    """It reports how much derived data would be erased."""
     a, b = say(thread, "u one word", "a two words")
     derive_all(store, thread, a, b)
     before = derived(store, thread, a, b)
@@ -240,7 +240,7 @@ def test_rare_events_are_read_without_messages_and_asides(
 
 
 def test_marked_messages_as_of_every_event(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """System and pinned messages that are live, at every moment, are those that reading all of them gives."""
+    """Live system and pinned messages, compared with a full scan."""
     s, a, b, c = say(thread, "s be kind", "u one", "a two", "u three")
     thread.pin(a.id, c.id)
     thread.edit(a.id, "uno")
@@ -458,7 +458,7 @@ CHARGE = Charge(
 
 
 def test_ledger_sums_charges(store: backscroll.Engine) -> None:
-    """Charges come newest first; sums by any fields, within any bounds; what has no price is counted as such."""
+    """Newest first; grouped by any fields, within any bounds; unpriced calls are counted."""
     charges = [
         CHARGE,
         replace(CHARGE, id="2" * 32, at_us=200, model="本地模型", nano=None, turn=None, day="2026-11-16"),
@@ -525,7 +525,7 @@ def test_settled_call_replaces_its_open_charge(store: backscroll.Engine) -> None
 
 
 def test_lessons_are_listed_newest_first(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Lessons of all threads or of one; unlearning says how many went."""
+    """Of all threads or one; unlearn returns the number removed."""
     times = [f"2026-11-15T12:00:0{n}+00:00" for n in range(3)]
     lessons = [Lesson(at, thread.id if n else "", "tool:读", n / 4) for n, at in enumerate(times)]
     for lesson in (*lessons, lessons[1]):
@@ -549,7 +549,7 @@ def test_the_last_receipts_are_kept(store: backscroll.Engine, thread: backscroll
 
 
 def test_names_may_be_any_text(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Names with surrogates, NUL and any signs neither crash nor collide with the empty name."""
+    """Surrogates, NUL and any other characters."""
     odd = "模型\ud800\0'; DROP TABLE made; --"
     (a,) = say(thread, "u one")
 

@@ -61,7 +61,7 @@ def test_operations_on_a_forgotten_message_raise_forgotten(thread: backscroll.Th
 
 
 def test_time_travel_does_not_show_forgotten_words(thread: backscroll.Thread) -> None:
-    """Time travel shows every earlier moment without what was forgotten since, and counts it so."""
+    """Every earlier moment is shown and counted without them."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.edit(b.id, "b2")
     thread.forget(b.id)
@@ -150,7 +150,7 @@ def test_forgetting_a_thread_erases_its_whole_log(store: backscroll.Engine) -> N
 
 
 def test_forgetting_a_parent_erases_its_words_in_forks(thread: backscroll.Thread) -> None:
-    """A fork keeps only what it said itself, and loses the title that it had from its parent."""
+    """A fork keeps its own messages and loses the title inherited from its parent."""
     say(thread, "u parent")
     thread.tag("private")
     fork = thread.fork()
@@ -166,7 +166,7 @@ def test_forgetting_a_parent_erases_its_words_in_forks(thread: backscroll.Thread
 
 
 def test_forgetting_a_fork_keeps_the_words_of_its_parent(thread: backscroll.Thread) -> None:
-    """What a fork changed in the shared past goes with it; what its parent said stays with the parent."""
+    """Its edits of shared messages are erased."""
     a, _ = say(thread, "u a", "u b")
     fork = thread.fork()
     fork.edit(a.id, "fork's a")
@@ -242,7 +242,7 @@ def test_forget_erases_token_counts_and_content_hash(thread: backscroll.Thread) 
 
 
 def test_node_change_is_erased_with_the_last_message_naming_it(store: backscroll.Engine) -> None:
-    """The name of a node is words of a message. What a person named stays, and what another message still says."""
+    """A name typed by the user, or still in another message, stays."""
     thread = store.create("town")
     first = thread.append("user", "Zorvelia lives in Bergen.")
     thread.append("assistant", "I see.")

@@ -62,7 +62,7 @@ def test_changes_in_a_fork_do_not_affect_its_parent(thread: backscroll.Thread) -
 
 
 def test_later_changes_in_the_parent_do_not_affect_the_fork(thread: backscroll.Thread) -> None:
-    """The shared past is as it was when the fork was made, for ever."""
+    """The shared past stays as it was at the fork."""
     a, b, c = say(thread, "u a", "a b", "u c")
     fork = thread.fork(b.id)
     thread.edit(a.id, "changed")
@@ -75,7 +75,7 @@ def test_later_changes_in_the_parent_do_not_affect_the_fork(thread: backscroll.T
 
 
 def test_fork_of_a_fork_keeps_the_history_of_its_grandparent(thread: backscroll.Thread) -> None:
-    """What the parent does to the shared past after the second fork hides nothing in that fork."""
+    """Later changes of the parent hide nothing in it."""
     a, b = say(thread, "u a", "a b")
     child = thread.fork()
     say(child, "u c")
@@ -148,7 +148,7 @@ def test_fork_at_a_missing_message_is_refused(thread: backscroll.Thread) -> None
 
 
 def test_undo_in_a_fork_does_not_reach_its_parent(thread: backscroll.Thread) -> None:
-    """A fork does not undo what was done before it."""
+    """Operations before the fork are not undone in it."""
     (a,) = say(thread, "u a")
     thread.edit(a.id, "b")
     fork = thread.fork()

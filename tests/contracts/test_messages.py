@@ -12,7 +12,7 @@ from tests.contracts.talk import kinds, last_event, say, texts
 
 
 def test_append_adds_to_the_end(thread: backscroll.Thread) -> None:
-    """What is appended is there, in order, and reads back as it was returned."""
+    """In order, and equal to what append returned."""
     said = say(thread, "s Be brief", "u 你好", "a Hello", "t 42")
     assert list(thread) == said
     assert [m.role for m in said] == ["system", "user", "assistant", "tool"]
@@ -60,7 +60,7 @@ def test_every_operation_records_actor_and_time(store: backscroll.Engine) -> Non
 
 
 def test_edit_adds_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -> None:
-    """An edit changes what is read, keeps the id, and every earlier wording stays readable."""
+    """The id stays, and every earlier revision is readable."""
     (message,) = say(thread, "u first")
     edited = thread.edit(message.id, "second")
     assert (edited.id, edited.text, edited.at) == (message.id, "second", message.at)
@@ -136,7 +136,7 @@ def test_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
 
 
 def test_regenerate_and_choose_by_number_and_by_revision(thread: backscroll.Thread) -> None:
-    """Alternatives are counted from 0, and any of them can be made the live one again."""
+    """Alternatives are numbered from 0, and any can be made live again."""
     say(thread, "u Tell me a joke")
     (answer,) = say(thread, "a first")
     second = thread.regenerate(answer.id, "second")
@@ -153,7 +153,7 @@ def test_regenerate_and_choose_by_number_and_by_revision(thread: backscroll.Thre
 
 
 def test_edited_alternative_keeps_its_number(thread: backscroll.Thread) -> None:
-    """The newest words of an alternative are what its number gives."""
+    """The number gives its newest text."""
     (answer,) = say(thread, "a first")
     thread.regenerate(answer.id, "second")
     thread.edit(answer.id, "second, better")
@@ -253,7 +253,7 @@ def test_hide_and_pin_do_not_change_the_text(thread: backscroll.Thread) -> None:
 
 
 def test_delete_of_several_messages_is_all_or_nothing(thread: backscroll.Thread) -> None:
-    """When one of several messages cannot be deleted, none is."""
+    """If one cannot be deleted, none is."""
     a, b = say(thread, "u a", "a b")
     with pytest.raises(backscroll.NotFound):
         thread.delete(a.id, Ref(thread.id, 99), b.id)

@@ -129,7 +129,7 @@ def test_dry_run_places_nothing(thread: Thread) -> None:
 
 
 def test_placements_are_read_apart_from_other_rare_events(store: Engine, thread: Thread) -> None:
-    """`placed` gives them alone, within bounds, in order; `others` leaves them out; each fork has its own."""
+    """`placed` returns only placements, within bounds; `others` leaves them out; forks have their own."""
     (a,) = say(thread, "u one")
     thread.memory.add("The first fact of the harbour.")
     thread.prompt(BUDGET)
@@ -164,7 +164,7 @@ def test_placements_are_read_apart_from_other_rare_events(store: Engine, thread:
 
 
 def test_imported_copy_gives_the_same_prompt(asked: Thread, store: Engine, tmp_path: Path) -> None:
-    """Exported and imported elsewhere, a thread with placements gives the same prompt on every wire."""
+    """On every wire."""
     say(asked, "a It was that bird.")
     file = tmp_path / "copy.backscroll.jsonl"
     store.export([asked.id], "native", str(file))
@@ -182,7 +182,7 @@ def test_imported_copy_gives_the_same_prompt(asked: Thread, store: Engine, tmp_p
 def test_damaged_placement_in_a_file_is_refused(
     asked: Thread, store: Engine, tmp_path: Path, damage: str
 ) -> None:
-    """A file whose placement was changed is refused from that line on, and the thread still makes prompts."""
+    """The file is refused from that line on, and the thread still makes prompts."""
     file = tmp_path / "copy.backscroll.jsonl"
     store.export([asked.id], "native", str(file))
     lines = file.read_text("utf-8").splitlines()
@@ -293,7 +293,7 @@ def test_placed_text_is_replaced_if_the_message_before_it_changed(thread: Thread
 
 
 def test_forgetting_a_message_erases_placements_that_quote_it(asked: Thread, store: Engine) -> None:
-    """No placement, no prompt, no byte of the store says it any more."""
+    """From prompts and from the file."""
     assert holds(store, SECRET)
     asked.forget(hint_of(asked).id)
     assert not holds(store, SECRET)

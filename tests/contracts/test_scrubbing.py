@@ -54,7 +54,7 @@ def test_completed_forget_leaves_no_scrub_due(store: backscroll.Engine) -> None:
 
 
 def test_dry_run_leaves_no_scrub_due(store: backscroll.Engine) -> None:
-    """The note is part of the transaction: what is rolled back is not due."""
+    """The note is part of the transaction, so a rollback removes it."""
     thread = store.create("talk")
     said = thread.append("user", "xylophonequartz")
     thread.forget(said.id, dry_run=True)

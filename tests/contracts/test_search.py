@@ -257,7 +257,7 @@ def test_search_of_a_fork_covers_its_ancestors(thread: backscroll.Thread) -> Non
 
 
 def test_forgotten_words_are_not_found(thread: backscroll.Thread) -> None:
-    """What was forgotten is out of the index in every fork."""
+    """In no fork."""
     message, _ = say(thread, "u confidential", "u public")
     fork = thread.fork()
     fork.edit(message.id, "confidential too")

@@ -110,7 +110,7 @@ def test_eight_threads_work_on_several_conversations(store: backscroll.Engine) -
 
 
 def test_only_one_of_concurrent_edits_of_a_revision_succeeds(store: backscroll.Engine) -> None:
-    """Of eight edits that say what they saw, one is written and seven are conflicts."""
+    """Of eight edits based on the same revision, seven are conflicts."""
     thread = store.create()
     (message,) = say(thread, "u original")
     start = threading.Barrier(8)
@@ -131,7 +131,7 @@ def test_only_one_of_concurrent_edits_of_a_revision_succeeds(store: backscroll.E
 
 
 def test_readers_never_see_half_an_operation(store: backscroll.Engine) -> None:
-    """While several messages are deleted and restored at once, a reader sees all of them or none."""
+    """They see all of several deleted messages or none."""
     thread = store.create()
     messages = say(thread, *(f"u {n}" for n in range(20)))
     done = threading.Event()
@@ -229,7 +229,7 @@ def test_forked_process_can_use_an_open_store(
 
 
 def test_writes_of_another_process_are_visible_at_once(store: backscroll.Engine, store_url: str) -> None:
-    """A second program's words, edits and new threads are seen without reopening."""
+    """Without reopening the store."""
     thread = store.create("here")
     (message,) = say(thread, "u a")
     script = (

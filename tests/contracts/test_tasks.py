@@ -150,7 +150,7 @@ def test_whatever_is_done_nothing_is_lost_and_everything_follows_from_the_log(
 
 
 def test_every_task_step_is_one_undo(thread: backscroll.Thread) -> None:
-    """Undo after undo leads back to where nothing had happened; redo leads forth again."""
+    """Undo reverts the steps one by one; redo applies them again."""
     thread.append("user", "please count the carriages " * 30)
     thread.append("assistant", "There are nine. " * 30)
     states = [thread.tasks.list()]

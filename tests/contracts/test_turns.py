@@ -111,7 +111,7 @@ def test_turn_version_changes_only_with_its_content(thread: backscroll.Thread) -
 
 
 def test_edit_without_a_change_adds_no_revision(thread: backscroll.Thread) -> None:
-    """Saving the same words again makes no revision, so that the turn is not another one."""
+    """So that the turn keeps its version."""
     one = thread.append("user", "one", author="Ann")
     before, version = thread.head, thread.turn(1).version
     assert thread.edit(one.id, "one") == thread.message(one.id)
@@ -135,7 +135,7 @@ def test_step_is_a_reply_with_its_tool_results(thread: backscroll.Thread) -> Non
 
 
 def test_processed_mark_holds_for_one_version(thread: backscroll.Thread) -> None:
-    """A turn that was analysed is processed until it says something else, and again when that is undone."""
+    """A changed turn is not processed; undoing the change makes it processed again."""
     say(thread, "a hello")
     one, _ = say(thread, "u one", "a 1")
     assert not thread.turn(1).processed
@@ -155,7 +155,7 @@ def test_processed_mark_holds_for_one_version(thread: backscroll.Thread) -> None
 
 
 def test_token_counts_are_kept_per_tokenizer(thread: backscroll.Thread) -> None:
-    """Counts are kept by revision and tokenizer, can be set anew, and go with the words."""
+    """Per revision and tokenizer; they can be replaced, and a forget erases them."""
     engine = thread.engine
     a, b = say(thread, "u a", "a b")
     engine.set_tokens({a.revision: 3, b.revision: 0}, "cl100k_base")

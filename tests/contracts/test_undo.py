@@ -233,7 +233,7 @@ def test_undo_skips_forgotten_messages(thread: backscroll.Thread) -> None:
 
 
 def test_undo_of_an_insert_removes_the_message(thread: backscroll.Thread) -> None:
-    """What was inserted is deleted by undo, and redo puts it back to its place under the same id."""
+    """Redo restores it at its position under the same id."""
     a, _ = say(thread, "u a", "u b")
     inserted = thread.insert("assistant", "between", after=a.id)
     thread.undo()

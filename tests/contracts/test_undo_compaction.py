@@ -30,7 +30,7 @@ def first(thread: Thread) -> Ref:
 
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_undo_compaction_reverts_any_actors_compaction(long: Thread, by_hand: bool) -> None:
-    """The past is shown again as if nothing had been condensed; redo condenses it again, and undo_compaction shows it again."""
+    """Redo applies the compaction again."""
     whole = said(long, AMPLE)
     if by_hand:
         long.as_actor("user:bea").compact(BUDGET)
@@ -59,7 +59,7 @@ def test_prompt_compacts_again_after_undo_compaction(long: Thread) -> None:
 
 
 def test_undo_compaction_without_a_compaction_is_an_error(long: Thread) -> None:
-    """Neither before the first compaction nor twice: an error with what to do, and nothing is written."""
+    """Before the first compaction and after the last was undone; nothing is written."""
     for _ in range(2):
         head = long.head
         with pytest.raises(NotFound) as refused:

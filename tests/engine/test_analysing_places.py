@@ -42,8 +42,8 @@ def known(thread: Thread) -> str:
     return repr(graph_dump(thread)).casefold()
 
 
-def test_message_moved_out_of_a_settled_turn_leaves_its_facts(thread: Thread) -> None:
-    """Moved into a settling turn, moved out and deleted, with an analysis after each step."""
+def test_settled_turn_keeps_facts_of_a_moved_message_until_it_is_deleted(thread: Thread) -> None:
+    """Moved into a settling turn, moved out, then deleted, with an analysis after each step."""
     say(thread, "Aldermoor", "Brackwater")
     stray = thread.append("assistant", "Ellie likes Quincewood.")
     thread.move(stray.id, after=thread.turn(1).messages[1].id)

@@ -211,7 +211,7 @@ def test_stopped_worker_releases_its_thread(engine: Engine, monkeypatch: pytest.
     assert behind(engine) == set()
 
 
-def test_long_work_renews_its_claim(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work_releases_its_claim_in_time(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker continues on a thread after its lease has expired; the work is still finished."""
     thread = talk(engine, "long")
     clock = Clock(engine, monkeypatch)

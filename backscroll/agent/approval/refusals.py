@@ -1,6 +1,6 @@
 """Refused calls: recognising repeats, and the text that the model reads.
 
-Owns fingerprints of calls, finding an earlier refusal in the record, and the words of a refusal. A refusal is a message of role
+Owns fingerprints of calls, finding an earlier refusal in the history, and the text of a refusal. A refusal is a message of role
 `tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone no longer
 counts. Refuses: asking (`agent/approval/approval`).
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ACT = "act"
 _COMMAND = "command"
 _PAGE = 200
-_FEW = 8  # messages that a step of an agent adds, at least
+_FEW = 8  # first page of an incremental read: about what a step adds
 _PAGES = 5  # older refusals are ignored: a person would have forgotten them too
 _CARRIERS = ("sudo", "command", "env", "nohup", "time", "exec")
 _MARK = b'"refused"'

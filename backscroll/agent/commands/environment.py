@@ -1,7 +1,7 @@
 """The environment of a command: the user's variables without keys.
 
 Owns which variables are secrets: by their names, by what their values look like, and those that the configuration names as keys of
-services, with every copy of them. The person can name exceptions (`agent.environment`).
+services, with every copy of them. The user can name exceptions (`agent.environment`).
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def holds() -> KernelSupport:
 
 
 def _namespaces() -> bool:
-    """Return whether this system grants us namespaces; a separate process tries, since there is no way back."""
+    """Return whether this system grants us namespaces; a separate process tries, since it cannot be reverted."""
     trial = [sys.executable, "-I", "-S", ENTERING, "0", kernel.TRY]
     try:
         done = subprocess.run(

@@ -249,7 +249,7 @@ def _less_than_root() -> None:
 
 
 def enter(plan: dict[str, Any]) -> None:
-    """Apply a plan, or raise `OSError`; there is no way back."""
+    """Apply a plan irreversibly, or raise `OSError`."""
     network = plan["network"] == "allow"
     folder = os.getcwd()  # noqa: PTH109
     apart = bool(plan["namespaces"]) and own_namespaces(network=not network)

@@ -106,7 +106,7 @@ class RunContext:
     _remark: tuple[str, str] = (
         "",
         "",
-    )  # the call whose result says something about the whole reply, and what
+    )  # the call whose result carries a note about the whole reply, and the note
 
     def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
         """Return the context that a tool gets."""

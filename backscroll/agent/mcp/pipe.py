@@ -91,7 +91,7 @@ async def open_pipe(server: McpServer, root: Path, output: ServerOutput) -> Asyn
 
 
 async def _listen(process: Process, incoming: Any, output: ServerOutput) -> None:
-    """Pass on what the server sends; the end of the stream tells the session that there is no more."""
+    """Pass on what the server sends; the end of the stream ends the session's input."""
     import anyio
 
     assert process.stdout is not None

@@ -28,7 +28,7 @@ from backscroll.agent.tools.update_todos import update_todos
 
 
 def standard_tools(root: Path | None = None) -> list[Tool]:
-    """Return our own tools; without a folder to work in, those that need none."""
+    """Return the built-in tools; without a folder, only those that need none."""
     files: list[Tool] = [
         read_file,
         list_files,

@@ -1,6 +1,6 @@
 """A history along forks: a fork shares its parent's log up to an event and a message, and copies nothing.
 
-A `View` reads a thread as of one event: its own entries, then the parent's as they stood when it forked, and so on to the root.
+A `View` reads a thread as of one event: its own entries, then the parent's as of the fork, and so on to the root.
 An entry of a nearer thread hides the entry of a farther one for the same message.
 """
 

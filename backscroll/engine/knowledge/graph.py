@@ -127,7 +127,7 @@ class ThreadGraph:
         return self.current().questions()
 
     def suggestions(self) -> list[MergeSuggestion]:
-        """Return groups of nodes that may be the same."""
+        """Return pairs of nodes that may be the same."""
         return self.current().suggestions()
 
     def numbers(self) -> Callable[[Ref], int]:

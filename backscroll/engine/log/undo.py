@@ -58,7 +58,7 @@ def _with_what_rests_on(pen: Pen, event: Event) -> list[Event]:
 
 
 def _is_undone(pen: Pen, event: Event) -> bool:
-    """Return True for a compaction that was undone already, alone or with its continuations, also by another process."""
+    """Return True for a compaction that was undone already, possibly by another process."""
     return event.kind is Kind.COMPACTED and event.seq not in standing_of(pen.view).compactions
 
 

@@ -1,8 +1,7 @@
 """Recording an agent of another framework: its list into a thread, our prompt in its place, its answers with their cost.
 
 Owns what the hooks of all frameworks have in common. An error of ours never breaks the agent's call (it is warned about, once) unless
-`strict` is set. Refuses: formats of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/calls/capture`. After:
-`langchain`, `pydantic_ai`.
+`strict` is set. Refuses: formats of frameworks (`langchain_messages`, `pydantic_ai_messages`).
 """
 
 from __future__ import annotations

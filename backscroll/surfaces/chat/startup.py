@@ -81,7 +81,7 @@ def thread_for(
 
 
 def verdict_given(thread: Thread) -> bool:
-    """Return True if the last event is a result shown to the user: their verdict ended the run."""
+    """Return True if the last message is a result shown to the user: their verdict ended the run."""
     newest = next(iter(thread.messages(0, 1, newest_first=True)), None)
     if newest is None or newest.role != "tool":
         return False

@@ -156,7 +156,7 @@ def _choose_output(ctx: click.Context, param: click.Parameter, value: bool) -> b
 
 
 def _check_language(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    # The language itself was chosen before parsing (`language.chosen`); here a wrong name is rejected.
+    # The language itself was chosen before parsing (`language.choose_language`); here a wrong name is rejected.
     return None if value is None else check_language(value)
 
 

@@ -2,7 +2,7 @@
 
 Owns which language is in use, and the texts beside this file (`en.toml`, `zh.toml`: the same keys in both). A file is cut
 at its sections, and only the sections that are requested are parsed: TOML is slow to read and a help page needs little
-of it. Refuses: formatting for a screen, and errors raised elsewhere (`i18n/said.py` recognises those).
+of it. Refuses: formatting for a screen, and errors raised elsewhere (`i18n/translation.py` translates those).
 """
 
 from __future__ import annotations

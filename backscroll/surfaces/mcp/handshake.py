@@ -1,7 +1,7 @@
 """The opening lines of a Model Context Protocol session, answered before the SDK is loaded.
 
 Most clients start a server, shake hands, list its tools, and may never call one. `initialize`, `ping` and `tools/list` in exactly the
-shapes that clients send get the answers that the SDK would give, in a fraction of the time that loading its models takes. Any other
+shapes that clients send get the answers that the SDK would give, much faster than loading its models takes. Any other
 line ends the opening: `surfaces/mcp/server` then replays the opening to the SDK, which serves the rest. Refuses: judging a
 request that is unusual or wrong, and newer generations of the protocol; the SDK handles both.
 """

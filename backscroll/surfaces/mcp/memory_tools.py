@@ -1,8 +1,7 @@
 """Tools for other agents: recall, expand, search, recent operations, task status, threads.
 
 Owns the tools and the text of their answers; every answer names the thread and carries handles, so that the next call can
-continue from it. Nothing here writes. Quotes are marked as data. Refuses: the protocol (`surfaces/mcp/server`). Before:
-`engine`.
+continue from it. Nothing here writes. Quotes are marked as data. Refuses: the protocol (`surfaces/mcp/server`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns the file: it contains its own script and style, nothing is loaded, and the page's policy lets only that one script run (by
 its hash). Text of a conversation is data in a block that no browser executes, and the script only ever sets it as text.
-Refuses: deciding what is in the graph. Before: `engine/knowledge/graph_shapes`. After: the command line writes it to a file.
+Refuses: deciding what is in the graph.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Owns recording below the SDK: the bytes of a response are recorded as the program reads them, whichever way it does (parsed, line by line,
 as events), and stored when it has read or abandoned them. Refuses: answers that the SDK reads for the program
-(`surfaces/wrap/client`), events of streams as objects (`surfaces/wrap/streams`). Before: `surfaces/wrap/client`. After:
-`engine/calls/capture`.
+(`surfaces/wrap/client`), events of streams as objects (`surfaces/wrap/streams`).
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ class ResponseContext:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Return the manager's type, for programs that check it."""
+        """The manager's type, for programs that check it."""
         return cast("type[Any]", type(self._manager))
 
     def __getattr__(self, name: str) -> Any:

@@ -86,7 +86,7 @@ def test_symlink_out_of_the_workspace_is_refused(at: Bench, tmp_path: Path) -> N
 
 
 def test_store_file_cannot_be_read_or_written(at: Bench, tmp_path: Path) -> None:
-    """Even where the folder to work in holds it."""
+    """Even if the workspace contains it."""
     at.root = tmp_path
     for tool, more in (("read_file", {}), ("write_file", {"content": "x"})):
         assert at.call(tool, path="store.db", **more).is_error

@@ -1,4 +1,4 @@
-"""What the live turns of a thread state, whatever the time they were written.
+"""What the live turns of a thread state, including turns that are not analysed yet.
 
 The graph of a thread waits until a turn is due and keeps what has settled. In a user's other threads, a turn counts at once
 and only as long as the history shows it: so every turn is used in its current version. Most come from the marks of the

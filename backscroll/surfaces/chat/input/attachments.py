@@ -2,8 +2,7 @@
 
 Owns reading a file that the user points to (never a pipe or a device, never protected ones), recognising images by their first
 bytes, and the size limits. Attachments are `Media` parts: the history keeps them whole, prompts include texts and fold
-them later, and the text of the message is only what was typed. Refuses: finding files in a text (`mention`). Before:
-`workspace/files/guard`, `workspace/files/encoding`. After: `mention`, the terminal.
+them later, and the text of the message is only what was typed. Refuses: finding files in a text (`mention`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pasted input: text as it is, files and images as attachments, an image from the clipboard.
 
 Owns distinguishing a dropped file from a text that mentions one, and querying the clipboard. A terminal passes a dropped file as its
-path, quoted or escaped as shells do, or as a `file://` address. Refuses: reading the files (`attaching`).
+path, quoted or escaped as shells do, or as a `file://` address. Refuses: reading the files (`attachments`).
 """
 
 from __future__ import annotations

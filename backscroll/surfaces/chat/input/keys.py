@@ -147,7 +147,7 @@ def _interrupt(event: KeyPressEvent) -> None:
 
 
 def _suspend(event: KeyPressEvent) -> None:
-    """Suspend to the shell; this program alone, for the reason in `suspending`."""
+    """Suspend to the shell; this program alone, for the reason given in `suspension`."""
     event.app.suspend_to_background(suspend_group=False)
 
 

@@ -2,7 +2,7 @@
 
 Owns finding them in a text (Chinese has no spaces around them), and what each attaches to the message; the text stays as
 typed. What cannot be attached is reported in a line and never stops the message. Refuses: reading outside of what the guard allows
-(`workspace/files/files`), marking as data (`attaching`), listing the files (`mention_files`). After: the terminal.
+(`workspace/files/files`), marking as data (`attachments`), listing the files (`mention_files`).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def with_mentions(
 
 
 class _Gatherer:
-    """Collects mention after mention, each thing once, until there is no room."""
+    """Collects mentions, each thing once, until the limit is reached."""
 
     def __init__(self, root: Path, thread: Thread | None) -> None:
         store = "" if thread is None else thread.engine.settings.store

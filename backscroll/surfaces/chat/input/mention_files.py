@@ -1,7 +1,7 @@
 """The files that can be mentioned, ranked by what the user has typed.
 
 Owns a list of the folder with a limited age (reading it must never delay typing) and the ranking by parts: `su/ag`
-finds `surfaces/agent.py`. Refuses: contents (`attaching`). Before: `workspace/files/listing`. After: `mention`.
+finds `surfaces/agent.py`. Refuses: contents (`attachments`).
 """
 
 from __future__ import annotations

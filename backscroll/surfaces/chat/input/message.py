@@ -1,7 +1,7 @@
 """Building a message from input: the text as it is, with pasted images and mentioned files.
 
-Owns the marks of pasted images in the text: an image is attached as long as its mark is there. Before: `pasting`. After:
-`mention` and `attaching` make the content.
+Owns the marks of pasted images in the text: an image is attached as long as its mark is there. `mention` and
+`attachments` make the content.
 """
 
 from __future__ import annotations

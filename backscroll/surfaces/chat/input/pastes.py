@@ -2,7 +2,7 @@
 
 Owns the marks, their texts, and when a paste is long enough for one. Deleting a mark deletes its text; a mark that
 was edited is ordinary text. Marks live as long as the chat, so that history and questions in between restore them.
-Refuses: distinguishing files from text (`pasting`), keys (`keys`), keeping texts for the next chat (`history_file`).
+Refuses: distinguishing files from text (`clipboard`), keys (`keys`), keeping texts for the next chat (`history_file`).
 """
 
 from __future__ import annotations

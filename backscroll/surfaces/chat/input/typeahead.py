@@ -2,7 +2,7 @@
 
 Owns the moment in which a question begins to accept keys. Everything in the keyboard buffer when it is first drawn is put aside. A
 user who is in the middle of typing cannot mean the question either: their keys are put aside too until they pause, and the question
-says so. Ctrl-C works at any time. Refuses: drawing questions (`asking`), keeping what is put aside (`interrupting`).
+says so. Ctrl-C works at any time. Refuses: drawing questions (`questions`), keeping what is put aside (`interrupts`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TypeaheadGuard:
 
     @property
     def typing(self) -> bool:
-        """Return True if the user was just typing: the question waits until they pause."""
+        """True if the user was just typing: the question waits until they pause."""
         return self._get_remaining_pause() > 0
 
     def begin(self, app: Application[Any], away: str | None) -> None:

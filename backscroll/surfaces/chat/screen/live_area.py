@@ -2,7 +2,7 @@
 
 Owns the live lines (an open block, a running tool, the status line), erasing and redrawing them, and the clock of the
 spinner. Printed lines scroll away like any other output; nothing takes the whole screen. Without a terminal there are no
-live lines at all. Refuses: deciding what to draw (`player`) and reading keys (`interrupting`).
+live lines at all. Refuses: deciding what to draw (`player`) and reading keys (`interrupts`).
 """
 
 from __future__ import annotations

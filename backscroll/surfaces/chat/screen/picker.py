@@ -1,7 +1,7 @@
 """The thread picker: a list that narrows with typing, with a preview of the selected thread.
 
 Owns the labels of threads. Only a limited number of threads is read, and a preview is read when
-its thread is selected. Refuses: what to do with the choice (`starting`, `/threads`).
+its thread is selected. Refuses: what to do with the choice (`startup`, `/threads`).
 """
 
 from __future__ import annotations

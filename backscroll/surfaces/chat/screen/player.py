@@ -1,8 +1,8 @@
 """Draws the events of a run as they arrive.
 
 Owns the order on the screen: finished blocks of the answer printed permanently, the open one below them, reasoning while it
-lasts and then folded, tool calls as lines, the status line at the end. Before: `agent/loop/loop` (run events). After: `drawing` (the
-screen). Refuses: reading keys, asking the user.
+lasts and then folded, tool calls as lines, the status line at the end. Refuses: the screen
+(`live_area`), reading keys, asking the user.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The status line: context use, tokens, cached share, cost, model.
 
 Owns the current figures of one conversation, and their layout in the available width: a narrow terminal gets the most
-important ones. Refuses: counting (the agent counts) and drawing (`player`, `line_input`).
+important ones. Refuses: counting (the agent counts) and drawing (`player`, `line`).
 """
 
 from __future__ import annotations

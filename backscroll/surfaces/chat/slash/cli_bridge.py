@@ -1,7 +1,7 @@
 """Commands of the command line inside a chat: the same drawing, on the chat's console, with the chat's store.
 
 Owns a screen that prints between turns and a session whose store stays open. Only read-only commands are borrowed: commands
-that change something act on the chat's own thread, as its user. Before: `cli/command`, `cli/screen`. After: the commands beside it.
+that change something act on the chat's own thread, as its user.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TalkScreen(Screen):
 
     @property
     def can_ask(self) -> bool:
-        """Return True: a user is present."""
+        """Always True: a user is present."""
         return True
 
     def asks(self, question: str) -> bool:
@@ -84,11 +84,11 @@ class TalkSession(CliSession):
 
     @property
     def has_store(self) -> bool:
-        """Return True: the store is open."""
+        """Always True: the store is open."""
         return True
 
     def settings(self) -> Settings:
-        """The settings of the open store."""
+        """Return the settings of the open store."""
         return self._talk.engine.settings
 
     def engine(self, *, make: bool = False) -> Engine:  # noqa: ARG002 - the signature of the session

@@ -1,7 +1,6 @@
 """`config provider`: add, show, test and remove providers.
 
-Owns the questions and the lines. Refuses: the file itself (`llm/provider_file`), keys (`key_settings`). Before: `config`. After:
-`llm/providers` reads what was written.
+Owns the questions and the lines. Refuses: the file itself (`llm/provider_file`), keys (`key_settings`).
 """
 
 from __future__ import annotations

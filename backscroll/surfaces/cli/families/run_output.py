@@ -1,7 +1,7 @@
 """The output of `run`: the answer on standard output, everything else on standard error; or JSON.
 
 Owns what goes where. In a terminal the answer appears as it arrives; a pipe gets only the answer that ended the run, so that
-it contains nothing but the result. Refuses: drawing Markdown (`surfaces/chat`). After: the command `run`.
+it contains nothing but the result. Refuses: drawing Markdown (`surfaces/chat`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who answers questions while `run` works: a user at a plain terminal, or no user.
 
 Owns the questions on standard error, one line each, and what was refused because no user was present. Refuses: a screen of its
-own (`surfaces/chat` has one), rules (`agent/approval/approval`). After: the command `run`.
+own (`surfaces/chat` has one), rules (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class AttendedPerson(UnattendedPerson):
         self.asking = False  # a key that stops the run must reach the code that waits for a line
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
-        """One question after another; each has its own answer and its own reason."""
+        """Ask one question after another; each has its own answer and its own reason."""
         return [self._ask_decision(proposal) for proposal in proposals]
 
     def judge(self, result: str, command: str = "") -> Judgement:

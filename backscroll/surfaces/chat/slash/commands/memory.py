@@ -1,4 +1,4 @@
-"""`/memory`: what is remembered across tasks, and what people make of it. Before: `engine/work/memory/thread_memory`."""
+"""`/memory`: list, add, edit, pin and forget memories."""
 
 from __future__ import annotations
 

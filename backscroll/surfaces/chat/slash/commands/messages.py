@@ -1,6 +1,6 @@
 """`/edit`, `/delete`, `/pin`, `/unpin`, `/hide`, `/unhide`: changing single messages.
 
-Every change is an event that `/undo` reverts. Before: `slash/arguments` finds the messages.
+Every change is an event that `/undo` reverts; `slash/arguments` finds the messages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`/context`, `/crop`, `/uncrop`, `/compact`, `/system`: what the model is shown of the history.
 
-Commands that take something out of prompts show a preview first; nothing leaves the log. Before: `engine/crops/crops`,
-`engine/prompts/compaction/compaction`, `surfaces/receipts`.
+Commands that take something out of prompts show a preview first; nothing leaves the log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`/task`, `/todos`: the current work, from its start to its verdict. Before: `engine/work/task_steps`, `engine/work/verdict`."""
+"""`/task`, `/todos`: the current work, from its start to its verdict."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def compact_command(
 
 
 def _undo_compaction(session: CliSession, thread: str) -> None:
-    """Undo the compaction in force, whoever made it."""
+    """Undo the compaction in force, automatic or manual."""
     # start-up: loaded when the command runs
     from backscroll.surfaces.words.events import what_happened
 

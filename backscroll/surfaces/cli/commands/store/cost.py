@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _GROUPS = ("model", "thread", "day", "purpose", "turn", "task")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_ROWS = 40  # rows of a table; smaller ones are summed in one row
+_ROWS = 40  # rows of a table; the others are summed in one row
 _DAYS = 62  # days without calls that are drawn; longer gaps are skipped
 _NAME = 34  # cells
 _BAR = 24
