@@ -2,7 +2,7 @@
 
 The file is TOML or YAML: `config.toml` (or `config.yaml`) in the user's configuration folder, or wherever `BACKSCROLL_CONFIG`
 points. Settings that belong together may are in tables: `size` under `sliding_window` is `sliding_window_size` here, and
-`sliding_window.size` for people. Unknown names, wrong types and values that do not go together are refused with the name of
+`sliding_window.size` for users. Unknown names, wrong types and values that contradict each other are rejected with the name of
 the file and the setting, never ignored.
 """
 
@@ -38,13 +38,13 @@ __all__ = [
     "providers_table",
 ]
 
-#: A table of the file that is no setting: services with models, read by `llm/providers`.
+#: A table of the file that is not a setting: model providers, read by `llm/providers`.
 PROVIDERS = "providers"
-#: Another one: programs with tools (Model Context Protocol), read by `act`.
+#: Another one: MCP servers, read by `act`.
 MCP = "mcp"
 #: Tables of the file whose entries are settings.
 TABLES = ("sliding_window", "node_creation", "conflict_resolution", "agent", "workspace", "postgres")
-#: Settings that take one of a few words.
+#: Settings with a fixed set of values.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "conflict_resolution_strategy": ("latest_wins",),
     "conflict_resolution_settled_edits": ("ignore", "reconcile"),
@@ -76,107 +76,109 @@ class Settings:
     """All settings, with their defaults."""
 
     store: str = ""  # a file, or postgresql://…; empty: one file in the user's data folder
-    tenant: str = "default"  # whose rows in a shared PostgreSQL
-    actor: str = "user"  # who you are in the log
-    user: str = ""  # to whom new threads belong: what they say is known in the other threads of this user
+    tenant: str = "default"  # the tenant whose rows are used in a shared PostgreSQL
+    actor: str = "user"  # your name in the log
+    user: str = ""  # the owner of new threads: what they contain is visible in this user's other threads
     language: str = ""  # en or zh; empty: by the locale
     patience: float = 60.0  # seconds to wait for other writers
-    longest_line: int = (
-        33_554_432  # characters of one line of a file that is imported; longer ones are left out
-    )
+    longest_line: int = 33_554_432  # characters of one line of an imported file; longer ones are left out
     # PostgreSQL: one pool per process and database, shared by all tenants.
-    postgres_connections: int = 8  # connections of this process at most
+    postgres_connections: int = 8  # maximum number of connections of this process
     postgres_idle_seconds: float = 30.0  # after which an unused connection is closed
-    postgres_lock_seconds: float = 0.0  # to wait for the lock of another writer; 0: `patience`
-    postgres_statement_seconds: float = 300.0  # one statement may take; 0: no limit
+    postgres_lock_seconds: float = 0.0  # seconds to wait for another writer's lock; 0: `patience`
+    postgres_statement_seconds: float = 300.0  # maximum duration of one statement; 0: no limit
     postgres_pooler: str = "session"  # or transaction: behind PgBouncer with pool_mode = transaction
-    storage_dir: str = ""  # where dialogues are saved again after every call; empty: they are not
+    storage_dir: str = ""  # where dialogues are saved after every call; empty: nowhere
 
     # Prompts: for which model, in which shape, how large.
     provider: str = (
-        ""  # which of the services under [providers] is asked; empty: the first; none: no model, only rules
+        ""  # which of the services under [providers] to use; empty: the first; none: no model, only rules
     )
     model: str = ""  # model used for token counting, context size and pricing; empty: o200k tokens, no prices
     wire: str = "openai-chat"  # openai-chat, openai-responses or anthropic
-    insertions: str = "plain"  # or system: our own words as system messages, on Claude models that take them
-    budget: int = 0  # tokens of a prompt with everything; 0: the window of the model
-    reserve: int = (
-        0  # of these, kept free for the answer; 0: an eighth, as far as the model can answer so much
-    )
+    insertions: str = "plain"  # or system: insertions as system messages, on Claude models that support them
+    budget: int = 0  # tokens of a prompt including everything; 0: the model's context window
+    reserve: int = 0  # of these, reserved for the answer; 0: an eighth, up to the model's maximum
     # Tiers: hot (summaries and digests), warm (the last turns in full), cold (the store).
     warm_turns: int = 3  # turns that stay in full as long as they fit
-    high: float = 0.0  # compact when the prompt passes this share of the budget; 0: where the prices say
+    high: float = 0.0  # compact when the prompt exceeds this share of the budget; 0: derived from prices
     low: float = 0.0  # compact down to this share; 0: chosen by the policy
     share_memory: float = 0.05  # of the budget, at most; what a section does not use goes to the history
     share_summaries: float = 0.15
     share_operations: float = 0.05
     share_recalled: float = 0.15
-    cache_minutes: float = 5.0  # how long a provider keeps a prompt; later a compaction is free
-    compress_above: int = 4096  # bytes from which words are stored compressed
-    # What tools did lately.
-    operations_rounds: int = 5  # turns of which the prompt lists the operations
-    max_summaries: int = 20  # operations that are listed at most
-    operations_inline: bool = False  # put the list where a system prompt says {recent_operations}
+    cache_minutes: float = (
+        5.0  # how long a provider caches a prompt; afterwards a compaction costs nothing extra
+    )
+    compress_above: int = 4096  # size in bytes from which text is stored compressed
+    # Recent tool calls.
+    operations_rounds: int = 5  # turns whose operations the prompt lists
+    max_summaries: int = 20  # maximum number of operations listed
+    operations_inline: bool = False  # put the list where a system prompt contains {recent_operations}
     tool_memory: int = 16_000_000  # bytes of tool results kept in memory
     # Recall.
-    recall: bool = True  # bring in old details by itself when the newest message asks for them
-    recall_scope: str = "thread"  # thread, project or all: where automatic recall looks
-    encoder: str = "wordllama"  # which vectors; none: words only
-    background: bool = True  # derive ahead in a thread of this process
+    recall: bool = True  # add old details automatically when the newest message asks for them
+    recall_scope: str = "thread"  # thread, project or all: where automatic recall searches
+    encoder: str = "wordllama"  # which encoder makes vectors; none: words only
+    background: bool = True  # derive ahead of time in an OS thread of this process
     # Living memory: the window of turns that may still change, and the graph.
-    sliding_window_size: int = 4  # turns before the newest whose changes reach the graph
-    sliding_window_processing_delay: int = 1  # turns that a turn waits for before it is analysed
-    sliding_window_max_retries: int = 3  # when a turn changes while it is analysed
-    sliding_window_call_retries: int = 2  # when a model fails
-    node_creation_auto_infer_attributes: bool = True  # what the text does not say of a new node
+    sliding_window_size: int = 4  # turns before the newest whose edits still change the graph
+    sliding_window_processing_delay: int = 1  # how many later turns must exist before a turn is analysed
+    sliding_window_max_retries: int = 3  # retries when a turn changes while it is analysed
+    sliding_window_call_retries: int = 2  # retries when a model fails
+    node_creation_auto_infer_attributes: bool = (
+        True  # infer attributes of a new node that the text does not state
+    )
     node_creation_use_world_context: bool = True  # … from the world description first
-    node_creation_min_attributes: int = 3  # that every node has
+    node_creation_min_attributes: int = 3  # minimum for every node
     conflict_resolution_strategy: str = "latest_wins"
-    conflict_resolution_preserve_user_edits: bool = True  # what a person set stands over the text
+    conflict_resolution_preserve_user_edits: bool = True  # overrides take precedence over the text
     conflict_resolution_settled_edits: str = "ignore"  # or reconcile: edits of turns that left the window
     conflict_resolution_settled_deletes: str = "retract"  # or ignore
-    extractor: str = "auto"  # auto: a model where one is configured; rules; none
-    understanding: str = "auto"  # auto: a configured model reads and writes by itself, in the background; asked: only when the user asks for it
-    flush_minutes: float = 30.0  # after so long a silence the last turns are analysed too; 0: never by itself
-    share_graph: float = 0.05  # of the budget, for what is known about what is being talked about
-    share_profile: float = 0.05  # … for what other threads of the user, or of the project, tell
-    share_task: float = 0.05  # … for the task at hand: plan, feedback, reminders
+    extractor: str = "auto"  # auto: a model if one is configured; rules; none
+    understanding: str = "auto"  # auto: a configured model reads and writes in the background; asked: only when the user asks for it
+    flush_minutes: float = (
+        30.0  # after this much silence the last turns are analysed too; 0: never automatically
+    )
+    share_graph: float = 0.05  # of the budget, for what the graph knows about the current subject
+    share_profile: float = 0.05  # … for what the user's or the project's other threads contribute
+    share_task: float = 0.05  # … for the current task: plan, feedback, reminders
     share_lore: float = 0.25  # … for entries of lorebooks
-    lore_depth: int = 2  # newest messages that are looked through for the keys of lorebooks
-    task_boundaries: str = "suggest"  # off, suggest or act: when a new task seems to begin
-    # The agent: how far it may go, and what it is reported.
-    agent_approval: str = "ask"  # ask before every effect; strict: before every command too; edits: files may be changed unasked; all: everything may
-    agent_max_steps: int = 60  # replies of a model in one run
-    agent_spend: float = 0.0  # US dollars one run may cost; 0: no limit
-    agent_command_seconds: float = 120.0  # a command that runs longer is ended, with everything it started
-    agent_output: int = (
-        16_000_000  # characters of a tool's output that are recorded; prompts show less of it by themselves
+    lore_depth: int = 2  # newest messages that are searched for lorebook keys
+    task_boundaries: str = "suggest"  # off, suggest or act: when a new task appears to start
+    # The agent: what it may do, and what is reported to it.
+    agent_approval: str = "ask"  # ask before every effect; strict: before every command too; edits: may change files; all: may do everything
+    agent_max_steps: int = 60  # maximum number of model replies in one run
+    agent_spend: float = 0.0  # maximum cost of one run in US dollars; 0: no limit
+    agent_command_seconds: float = (
+        120.0  # a command that runs longer is killed, with every process it started
     )
+    agent_output: int = 16_000_000  # characters of a tool's output that are recorded; prompts show less of it
     agent_environment: str = (
-        ""  # variables that commands get although they look like secrets, with spaces between
+        ""  # variables passed to commands although they look like secrets, separated by spaces
     )
-    agent_sandbox: str = "off"  # what commands are held in: off, workspace (writes it alone), read-only
+    agent_sandbox: str = "off"  # how commands are confined: off, workspace (only it is writable), read-only
     agent_sandbox_network: str = "allow"  # or deny: for commands in the sandbox
-    agent_sandbox_folders: str = ""  # folders that may be written from the sandbox too, with spaces between
-    agent_sandbox_unasked: bool = False  # commands in the sandbox go ahead unasked
-    agent_prompt: str = ""  # a file with the system prompt; empty: the one that is shipped
-    # The folder it works in.
-    workspace_snapshots: bool = True  # look at the files before and after every tool call
+    agent_sandbox_folders: str = ""  # more folders that are writable from the sandbox, separated by spaces
+    agent_sandbox_unasked: bool = False  # commands in the sandbox run without approval
+    agent_prompt: str = ""  # a file with the system prompt; empty: the built-in one
+    # The workspace.
+    workspace_snapshots: bool = True  # scan the files before and after every tool call
     workspace_key_files: str = (
-        ""  # patterns of the files that count, with spaces between; empty: all that git would keep
+        ""  # patterns of the files that count, separated by spaces; empty: all that git would track
     )
-    workspace_largest: int = 2_000_000  # bytes of a file of which snapshots keep the content
+    workspace_largest: int = 2_000_000  # files larger than this many bytes are not stored in snapshots
     workspace_commit: str = (
-        "off"  # off, turn or task: when the agent's changes are committed to your git by themselves
+        "off"  # off, turn or task: when the agent's changes are committed to your git automatically
     )
     # Money.
-    prices: str = ""  # a table of your own prices (TOML); it wins over the built-in one
-    thread_limit: float = 0.0  # US dollars a thread may cost; 0: no limit
-    day_limit: float = 0.0  # US dollars a day
+    prices: str = ""  # a table of your own prices (TOML); it overrides the built-in one
+    thread_limit: float = 0.0  # maximum cost of a thread in US dollars; 0: no limit
+    day_limit: float = 0.0  # the same per day
     understanding_limit: float = (
-        1.0  # US dollars a day for what a model reads and writes by itself; 0: no limit
+        1.0  # the same per day for background reading and writing by a model; 0: no limit
     )
-    warn_at: float = 0.8  # of a limit
+    warn_at: float = 0.8  # share of a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +266,7 @@ def _flatten_settings(data: Mapping[str, Any], path: str) -> dict[str, Any]:
     known = {field.name for field in fields(Settings)}
     named = f"{path}: " if path else ""
     out: dict[str, Any] = {}
-    # A setting by its whole name wins over one in a table: `backscroll config set` writes the former.
+    # A setting by its full name overrides one in a table: `backscroll config set` writes the former.
     for name, value in sorted(data.items(), key=lambda item: item[0] not in TABLES):
         if name in TABLES and isinstance(value, Mapping):
             table = cast("Mapping[str, Any]", value)

@@ -1,26 +1,26 @@
 """One tree of errors, each with a hint on what to do next.
 
     BackscrollError
-    ├── InvalidInput        what was passed in cannot be accepted (unknown role, bad option, ...)
+    ├── InvalidInput        the input cannot be accepted (unknown role, bad option, ...)
     │   ├── FormatError     a file or message list is not in the shape it claims
-    │   └── BudgetTooSmall  what must be in a prompt does not fit
+    │   └── BudgetTooSmall  the required part of a prompt does not fit
     ├── NotFound            no thread, message, revision, event or file by that name
-    │   └── Ambiguous       a short name fits several things
-    ├── Conflict            another process changed it since you looked
-    ├── Forgotten           the words were erased on purpose
-    ├── StoreError          the store could not do it (full, read-only, unreachable)
-    │   ├── StoreBusy       other writers held the store for too long
+    │   └── Ambiguous       a short name matches several things
+    ├── Conflict            modified since you read it
+    ├── Forgotten           the text was erased by `forget`
+    ├── StoreError          the store failed (full, read-only, unreachable)
+    │   ├── StoreBusy       other writers held the store past the timeout
     │   ├── StoreCorrupt    the file is damaged, or is not a store
     │   └── StoreTooNew     written by a newer program; left untouched
-    ├── MissingExtra        an optional part is not installed
-    ├── BudgetExceeded      a limit on money would be passed; the call was not made
-    └── ModelError          a model, or the service it runs at, could not do it
-        ├── KeyRefused      a key is missing, or the service does not take it
+    ├── MissingExtra        an optional dependency is not installed
+    ├── BudgetExceeded      a spending limit would be exceeded; the call was not made
+    └── ModelError          a model, or the service it runs on, failed
+        ├── KeyRefused      the API key is missing, or the service rejects it
         ├── ModelUnknown    the service has no such model
         ├── ContextOverflow the prompt is longer than the model's window
-        ├── ModelBusy       too many calls, a fault over there, or no answer in time: worth another try
+        ├── ModelBusy       too many calls, an error of the service, or a timeout: worth a retry
         ├── Unreachable     no server at the address
-        └── CutShort        the answer broke off
+        └── CutShort        the answer was cut off
 
 Every class carries an `exit_code` for the command line, and a `key` by which a surface may translate it.
 """

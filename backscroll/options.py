@@ -91,7 +91,7 @@ class OpenOptions(TypedDict, total=False):
     day_limit: float | None
     understanding_limit: float | None
     warn_at: float | None
-    # The tables of the configuration file: sliding_window={"size": 5}
+    # Tables of the configuration file, such as sliding_window={"size": 5}
     sliding_window: Mapping[str, object] | None
     node_creation: Mapping[str, object] | None
     conflict_resolution: Mapping[str, object] | None

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-#: How the names of YAML files end.
+#: File name extensions of YAML.
 YAML = (".yaml", ".yml")
 
 

@@ -1,4 +1,4 @@
-"""The agent: a thread, a model, tools, and a person to ask.
+"""The agent: a thread, a model, tools, and a user to ask.
 
 Owns choosing model, tools, rules and folder, the ways to run (iterator, to the end, asynchronous), stop, resume and regenerate.
 Refuses: the loop (`agent/loop/loop`).
@@ -84,7 +84,7 @@ class Agent:
         self._standard = standard
         self._toolbox: Toolbox | None = None
         self._toolbox_lock = threading.Lock()
-        if tools:  # what is wrong with them is said here; our own are loaded when they are needed
+        if tools:  # errors in the given tools are raised here; built-in tools load when needed
             self._toolbox = self._make_toolbox(tools)
         self.rules = rules or Rules.load(self.root, settings)
         self.workroom = workroom_of(thread, self.root) if settings.workspace_snapshots else None
@@ -93,7 +93,7 @@ class Agent:
         self._provider = provider_of(thread, provider) if client is None else None
         self._model = model
         self._given = client is not None
-        self._first = True  # nothing was run yet
+        self._first = True  # no run yet
         self._alone = RunLock(thread.id)
         self._mcp: McpServers | None = None
 
@@ -119,28 +119,28 @@ class Agent:
 
     @property
     def offline(self) -> bool:
-        """True if no model is configured: the companion answers from the record."""
+        """True if no model is configured: the companion answers from history."""
         return not self._given and self._provider is None
 
     @property
     def provider(self) -> Provider | None:
-        """The service that is asked as the configuration names it; None for a client that was given, and offline."""
+        """The configured provider; None for a client that was passed in, and offline."""
         return self._provider
 
     @property
     def provider_name(self) -> str:
-        """The service that is asked."""
+        """The name of the provider in use."""
         if self._client is not None:
             return self._client.provider
         return OFFLINE if self._provider is None else self._provider.name
 
     @property
     def model(self) -> str:
-        """The model that answers; empty for the companion."""
+        """The model in use; empty for the companion."""
         return self._model or ("" if self._provider is None else self._provider.model)
 
     def use(self, provider: str = "", model: str = "") -> None:
-        """Ask another service or another model from now on."""
+        """Switch to another provider or model."""
         if provider:
             self._provider = provider_of(self.thread, provider)
             self._given, self._model = False, ""
@@ -161,7 +161,7 @@ class Agent:
         return self._client
 
     def close(self) -> None:
-        """Let go of connections and of what tools hold."""
+        """Close connections and release what tools hold."""
         self._let_go()
         self._alone.close()
         if self._mcp is not None:
@@ -182,7 +182,7 @@ class Agent:
         with ExitStack() as held:
             try:
                 held.enter_context(self._alone)
-            except Conflict as error:  # nothing is said into the middle of another process's calls
+            except Conflict as error:  # never write into the middle of another process's calls
                 yield Began(None, resumed=content is None)
                 yield Finished("failed", error=error.message, hint=error.hint, exit_code=error.exit_code)
                 return
@@ -192,7 +192,7 @@ class Agent:
         try:
             notes = self._begin() if self._first else self._add_late_tools()
             loop = self._loop()
-        except BackscrollError as error:  # no key, say: what was said is kept anyway
+        except BackscrollError as error:  # no key, for example: the message is kept anyway
             said = None if isinstance(error, StoreError) else self._append_user_message(content)
             yield Began(said, resumed=content is None)
             yield Finished(
@@ -225,7 +225,7 @@ class Agent:
             try:
                 for happening in self.events(content):
                     tell(happening)
-            except BaseException as error:  # noqa: BLE001 - the boundary of a thread: whatever it is goes to whoever waits
+            except BaseException as error:  # noqa: BLE001 - the boundary of a thread: every exception is passed to the waiting caller
                 tell(error)
             else:
                 tell(None)
@@ -267,7 +267,7 @@ class Agent:
                     yield happening
         finally:
             came = self._replies()
-            if not came:  # the answer before stands again, however this ended
+            if not came:  # restore the previous answer, however this ended
                 pen.restore(*(m.id for m in replies))
         if old is not None and len(came) == 1 and finished is not None and finished.steps == 1:
             content = came[0].content
@@ -288,7 +288,7 @@ class Agent:
             yield from answer_open(hands)
             wanted: dict[str, Json] = {"command": line}
             if self.thread.engine.settings.agent_sandbox != "off":
-                wanted["outside_sandbox"] = True  # it holds agents, not the person
+                wanted["outside_sandbox"] = True  # the sandbox confines agents, not the user
             call = ToolCall(f"person_{self.thread.head + 1}", "run_command", wanted)
             content = Content((Text(_BY_PERSON), call), metadata={"act": {"by": "person"}})
             carrier = self.thread.as_actor(AGENT).append("assistant", content).id
@@ -305,14 +305,14 @@ class Agent:
         self.thread.prompt(self._budget(), model=self.model, tools=tools, wire=wire, dry_run=True)
 
     def stop(self) -> None:
-        """Stop the run, from any thread or signal handler; what was said and done so far is kept."""
+        """Stop the run, from any thread or signal handler; everything so far is kept."""
         self.stopping.throw()
 
     # -- state -----------------------------------------------------------------------------------------------
 
     @property
     def unfinished(self) -> str:
-        """What a crash or an interrupt left open, in a few words; empty if nothing is."""
+        """Describe briefly what a crash or an interrupt left open; empty if nothing is."""
         _, calls = find_unanswered(self.thread)
         begun = at_work(self.thread)
         if begun is not None and any(c.id == begun.call_id for c in calls):
@@ -325,7 +325,7 @@ class Agent:
         return "the answer" if is_open(newest) else ""
 
     def counted(self) -> RunUsage:
-        """Return tokens and money of the whole thread so far, background work included."""
+        """Return tokens and cost of the whole thread so far, background work included."""
         total = sum_costs(spending(self.thread.engine, thread=self.thread))
         nano = None if total.calls and total.unpriced == total.calls else total.nano
         return RunUsage(

@@ -1,7 +1,7 @@
 """Validation of a call's arguments against the tool's schema.
 
-Owns reading what a model wrote (a JSON text or a value), the gentle corrections that models need (`"3"` for 3, a JSON text for an
-object, one thing for a list of things, null for what may be left out), and saying everything that is wrong at once, in a way that a
+Owns reading what a model wrote (a JSON text or a value), the lenient corrections that models need (`"3"` for 3, a JSON text for an
+object, a single item for a list, null for an optional value), and reporting all errors at once, in a way that a
 model can act on. Refuses: running anything.
 """
 
@@ -16,8 +16,8 @@ from typing import Any, cast
 from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json
 
-_SHOWN = 6  # problems that are named at once
-_DEEPEST = 24  # levels; other people's schemas may refer to themselves
+_SHOWN = 6  # errors that are reported at once
+_DEEPEST = 24  # levels; third-party schemas may be recursive
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -44,7 +44,7 @@ _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0"
 
 
 class _BadValue(Exception):
-    """What is wrong with a value; collected, never shown as it is."""
+    """An invalid value; collected, never shown as is."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__(*problems)
@@ -52,9 +52,9 @@ class _BadValue(Exception):
 
 
 def read_arguments(given: Json) -> dict[str, Json]:
-    """Return what a model wrote as an object; empty if it wrote nothing."""
+    """Return the arguments that a model wrote as an object; empty if it wrote nothing."""
     value = given
-    for _ in range(2):  # some models wrap the JSON in a JSON text
+    for _ in range(2):  # some models wrap the JSON in a JSON string
         if isinstance(value, str):
             value = _parse_json(value)
     if value is None:
@@ -70,12 +70,10 @@ def _parse_json(text: str) -> Json:
     body = text.strip()
     if not body:
         return None
-    if body.startswith("```"):  # a fence around it
+    if body.startswith("```"):  # a code fence around it
         body = body.strip("`").removeprefix("json").strip()
     try:
-        return json.loads(
-            body, strict=False
-        )  # real line breaks inside texts are what models write by mistake
+        return json.loads(body, strict=False)  # models write raw line breaks inside strings
     except (ValueError, RecursionError) as error:
         place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         cut = " (the text seems to be cut off)" if body[-1:] not in ("}", "]", '"') else ""
@@ -85,7 +83,7 @@ def _parse_json(text: str) -> Json:
 
 
 def check_arguments(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the arguments as the schema wants them, defaults filled in; everything that is wrong is said at once."""
+    """Return the arguments as the schema requires, defaults filled in; all errors are reported at once."""
     try:
         done = _SchemaWalk(schema).object(schema, dict(arguments), "", 0)
     except _BadValue as bad:
@@ -96,7 +94,7 @@ def check_arguments(schema: Mapping[str, Json], arguments: Mapping[str, Json]) -
 
 
 def fits(schema: Mapping[str, Json], value: Json) -> bool:
-    """Return True if a value is right as it is."""
+    """Return True if a value is valid as it is."""
     try:
         return _SchemaWalk(schema).value(schema, value, "", 0) == value
     except _BadValue:
@@ -125,7 +123,7 @@ def _near(name: str, known: Mapping[str, Json]) -> str:
 
 
 class _SchemaWalk:
-    """One walk through a value beside its schema."""
+    """A walk through a value alongside its schema."""
 
     def __init__(self, root: Mapping[str, Json]) -> None:
         self.root = root
@@ -133,7 +131,7 @@ class _SchemaWalk:
     def object(
         self, schema: Mapping[str, Json], value: dict[str, Json], at: str, depth: int
     ) -> dict[str, Json]:
-        """Return an object: each entry by its own schema, defaults filled in."""
+        """Return an object: each entry checked by its own schema, defaults filled in."""
         properties = cast("Mapping[str, Json]", schema.get("properties") or {})
         needed = cast("list[str]", schema.get("required") or [])
         rest = schema.get("additionalProperties", True)
@@ -145,7 +143,7 @@ class _SchemaWalk:
             if name not in properties and rest is False:
                 problems.append(f"there is no argument {where!r}{_near(name, properties)}")
             elif each is None and name not in needed and not self._allows_null(inner, depth):
-                continue  # models send null for what they leave out
+                continue  # models send null for omitted values
             else:
                 try:
                     out[name] = self.value(cast("Mapping[str, Json]", inner), each, where, depth + 1)
@@ -164,9 +162,9 @@ class _SchemaWalk:
         return out
 
     def value(self, schema: Json, value: Json, at: str, depth: int) -> Json:
-        """Return a value as its schema wants it."""
+        """Return a value as its schema requires."""
         if depth > _DEEPEST or not isinstance(schema, Mapping) or not schema:
-            return value  # true, {} or too deep to tell: the tool itself reports it
+            return value  # true, {} or too deep to check: the tool itself reports errors
         rules = self._resolve_ref(cast("Mapping[str, Json]", schema))
         for several in ("anyOf", "oneOf"):
             if isinstance(rules.get(several), list):
@@ -187,7 +185,7 @@ class _SchemaWalk:
         return self._inside(rules, value, at, depth)
 
     def _inside(self, rules: Mapping[str, Json], value: Any, at: str, depth: int) -> Json:
-        """Return what a list or an object holds, by its own schema."""
+        """Return a list or an object with its contents checked by their own schemas."""
         done: Json = value
         if isinstance(value, list):
             done = self._items(rules, cast("list[Json]", value), at, depth)
@@ -223,7 +221,7 @@ class _SchemaWalk:
 
     def _one_of(self, several: list[Json], value: Json, at: str, depth: int) -> Json:
         problems: list[str] = []
-        for exact in (True, False):  # what fits as it is goes before what has to be corrected
+        for exact in (True, False):  # a choice that fits as is goes before one that needs correction
             for each in several:
                 try:
                     done = self.value(each, value, at, depth + 1)
@@ -246,7 +244,7 @@ class _SchemaWalk:
         raise _BadValue(f"{at or 'it'} has to be {names}, not {_format_value(value)}")
 
     def _match_choice(self, choices: list[Json], value: Json, at: str) -> Json:
-        """Return a choice in another case or type, where only one is meant."""
+        """Return a choice given in another case or type, if the match is unique."""
         same = [c for c in choices if str(c).casefold() == str(value).strip().casefold()]
         if len(same) == 1:
             return same[0]
@@ -280,7 +278,7 @@ def _is(kind: str, value: Json) -> bool:
 
 
 def _correct_type(kind: str, rules: Mapping[str, Json], value: Json) -> tuple[Json, bool]:
-    """Return a value that was written in the wrong type, and whether that could be put right without guessing."""
+    """Return a value converted to the right type, and whether that was possible without guessing."""
     if kind in ("integer", "number") and isinstance(value, str):
         return _number(value.strip(), kind)
     if kind == "boolean" and isinstance(value, str | int) and str(value).strip().lower() in _TRUTH:
@@ -298,7 +296,7 @@ def _correct_type(kind: str, rules: Mapping[str, Json], value: Json) -> tuple[Js
         items = rules.get("items")
         wanted = cast("Mapping[str, Json]", items).get("type") if isinstance(items, Mapping) else None
         if isinstance(wanted, str) and wanted != "array" and _is(wanted, value):
-            return [value], True  # one thing where a list of such things is wanted
+            return [value], True  # a single item where a list is expected
     return value, False
 
 
@@ -307,7 +305,7 @@ def _number(text: str, kind: str) -> tuple[Json, bool]:
         number = float(text)
     except ValueError:
         return text, False
-    if number != number or number in (float("inf"), float("-inf")):  # noqa: PLR0124 - not a number is not itself
+    if number != number or number in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN is not equal to itself
         return text, False
     if number.is_integer() and (kind == "integer" or "." not in text):
         return int(number), True
@@ -315,7 +313,7 @@ def _number(text: str, kind: str) -> tuple[Json, bool]:
 
 
 def _bounds(rules: Mapping[str, Json], value: Json, at: str) -> Iterator[str]:
-    """Yield what is too small, too large, too short or too long."""
+    """Yield which bounds a value violates: too small, too large, too short or too long."""
     name = at or "it"
     if isinstance(value, int | float) and not isinstance(value, bool):
         for key, (wrong, words) in _LIMITS.items():

@@ -1,4 +1,4 @@
-"""Defaults of an agent: its folder, provider, tools and workroom where the caller names none.
+"""Defaults of an agent: its folder, provider, tools and workroom if the caller gives none.
 
 Refuses: running anything (`agent/agent`).
 """
@@ -28,7 +28,7 @@ def folder_of(thread: Thread, root: str | Path | None) -> Path:
 
 def builtin_tools(root: Path) -> Tools:
     """Return the standard tools, loaded when first needed."""
-    # start-up: an agent stands before its tools are needed
+    # start-up: an agent exists before its tools are needed
     from backscroll.agent.tools import standard_tools
 
     return standard_tools(root)

@@ -25,14 +25,14 @@ def _none() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class DocstringParts:
-    """A docstring taken apart."""
+    """A parsed docstring."""
 
-    text: str = ""  # without what is said about parameters
+    text: str = ""  # without the descriptions of parameters
     parameters: Mapping[str, str] = field(default_factory=_none)
 
 
 def parse_docstring(doc: str | None) -> DocstringParts:
-    """Take a docstring apart."""
+    """Split a docstring into description and parameters."""
     lines = inspect.cleandoc(doc or "").split("\n")
     kept: list[str] = []
     found: dict[str, str] = {}
@@ -96,7 +96,7 @@ def _numpy(lines: list[str], at: int, found: dict[str, str]) -> int:
 
 
 def _read_continuation(lines: list[str], at: int, found: dict[str, str], name: str, words: str) -> int:
-    """Return a reST field goes on in the indented lines below it."""
+    """Read the indented continuation of a reST field; return the line after it."""
     text = words.strip()
     while at < len(lines) and lines[at].strip() and _indent(lines[at]) > 0:
         text = f"{text} {lines[at].strip()}".strip()

@@ -16,16 +16,16 @@ from backscroll.vocab.part import Json
 
 #: How a run can end.
 End: TypeAlias = Literal[
-    "answered",  # the model said something and asked for nothing
-    "completed",  # a result was shown to the user, who took it
-    "incomplete",  # … who did not, and said nothing that could be worked on at once
-    "asked",  # a question for the person is open, and no user was there to answer
-    "stopped",  # interrupted by the person
-    "silent",  # the model said nothing, no words and no call, and did so again when it was asked once more
-    "limit",  # steps or money are used up
-    "cut",  # the answer stopped at the output limit of the model, and did so again each time it was continued
+    "answered",  # the model answered and made no calls
+    "completed",  # a result was shown to the user, who accepted it
+    "incomplete",  # … who did not, and gave no feedback that could be worked on at once
+    "asked",  # a question to the user is open, and no user was there to answer
+    "stopped",  # interrupted by the user
+    "silent",  # the model returned neither text nor calls, and again when it was asked once more
+    "limit",  # the limit on steps or cost was reached
+    "cut",  # the answer stopped at the output limit of the model, and again each time it was continued
     "repeated",  # the model made the same calls with the same results three times in a row
-    "failed",  # the model could not be asked
+    "failed",  # the request to the model failed
 ]
 
 
@@ -35,22 +35,20 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class RunUsage:
-    """Tokens and money so far: of one step, of a run, or of a thread."""
+    """Tokens and cost so far: of one step, of a run, or of a thread."""
 
     input: int = 0
     cached: int = 0
     output: int = 0
     nano: int | None = None  # US dollars × 10⁹; None if the price is unknown
     calls: int = 0
-    estimated: int = 0  # of the calls, those whose tokens we counted because the service did not report them
-    unanswered: int = (
-        0  # of these, those that went out and whose answer was never written down: at most so much
-    )
+    estimated: int = 0  # calls whose tokens we counted because the service reported none
+    unanswered: int = 0  # of these, calls sent whose answer was never recorded: an upper bound
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A run began with a message of the person, or goes on (`resumed`)."""
+    """A run began with a user message, or continues (`resumed`)."""
 
     message: Ref | None
     resumed: bool = False
@@ -58,34 +56,34 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A prompt was built and sent; what the status line shows."""
+    """A prompt was built and sent; shown in the status line."""
 
     step: int
     tokens: int  # of the prompt, tools included
     budget: int
     model: str
     expected_cached: int = 0
-    compacted: str = ""  # why the past was condensed for it; empty: it was not
+    compacted: str = ""  # why the history was condensed for it; empty: it was not
     recalled: int = 0  # details that were restored
 
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """More of the thinking."""
+    """A piece of the reasoning."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """More of the answer."""
+    """A piece of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Forming:
-    """A tool call is being written; `arguments` is what of it has come so far, of a long one the beginning."""
+    """A tool call is being written; `arguments` is what has arrived so far, of a long one only the beginning."""
 
     index: int
     name: str
@@ -94,7 +92,7 @@ class Forming:
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """A reply is whole and recorded."""
+    """A reply is complete and recorded."""
 
     step: int
     message: Ref
@@ -106,7 +104,7 @@ class RunStep:
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """A tool begins its work (it was allowed)."""
+    """A tool starts (its call was allowed)."""
 
     call_id: str
     tool: str
@@ -116,7 +114,7 @@ class Calling:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tool at work has printed something."""
+    """A running tool has printed something."""
 
     call_id: str
     text: str
@@ -124,21 +122,21 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A tool is done, or was refused; the result is recorded."""
+    """A tool has finished, or its call was refused; the result is recorded."""
 
     call_id: str
     tool: str
     line: str  # the outcome in one line
     text: str  # the whole result
     is_error: bool = False
-    refused: str | None = None  # the reason of a refusal; empty where none was given
-    message: Ref | None = None  # where it is in the record
+    refused: str | None = None  # the reason of a refusal; empty if none was given
+    message: Ref | None = None  # its message in the log
     change: CodeChange | None = None  # what it did to the files
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something the person should know: a retry, a compaction after an overflow, a change manually."""
+    """Something the user should know: a retry, a compaction after an overflow, a manual change."""
 
     kind: str  # again, overflow, limit, continued, cut_call, calls, usage, resumed …
     text: str
@@ -164,7 +162,7 @@ Happening: TypeAlias = (
 
 
 def to_json(happening: Happening) -> dict[str, Json]:
-    """One line for programs: `{"type": "said", …}`; empty fields are left out."""
+    """Return an event as a JSON object for programs: `{"type": "said", …}`; empty fields are left out."""
     name = "step" if isinstance(happening, RunStep) else type(happening).__name__.lower()
     out: dict[str, Json] = {"type": name}
     for part in fields(happening):

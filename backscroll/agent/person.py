@@ -1,6 +1,6 @@
 """The user in front of an agent: questions and answers.
 
-Owns the questions and the answers, and the person who is not there. Refuses: rules on when to ask (`agent/approval/approval`),
+Owns the questions and the answers, and the behaviour if no user is present. Refuses: rules on when to ask (`agent/approval/approval`),
 drawing (`surfaces`).
 """
 
@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from backscroll.vocab.part import Json
 
-#: What a tool does to the world: nothing, looks at files, changes files, runs commands, asks the person, changes what is remembered, goes out.
+#: The effect of a tool: none, reads files, changes files, runs commands, asks the user, changes memories, uses the network.
 Effect: TypeAlias = Literal["none", "read", "write", "command", "ask", "memory", "network"]
 #: For how long a decision holds: this once, for this run of the program, for this folder, for everything.
 Span: TypeAlias = Literal["once", "session", "project", "always"]
@@ -24,42 +24,42 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What exactly will happen if a call is allowed."""
+    """What exactly a call will do if it is allowed."""
 
     line: str  # in one line: `run: git status`, `edit: a.py (+3 −1)`
-    command: str = ""  # the command to the letter
-    diff: str = ""  # unified, of everything that will change
-    text: str = ""  # anything else a person should see (the messages a crop takes, and how relevant they are)
-    paths: tuple[str, ...] = ()  # that are touched
+    command: str = ""  # the exact command
+    diff: str = ""  # a unified diff of everything that will change
+    text: str = ""  # anything else the user should see (the messages a crop takes, and how relevant they are)
+    paths: tuple[str, ...] = ()  # files touched
     subject: str = (
         ""  # what patterns of rules are compared with: the command, the path; empty: the tool alone
     )
     warnings: tuple[str, ...] = ()  # "outside the workspace", "deletes files", …
-    folder: str = ""  # in which a command runs, relative to the working folder; empty: there
-    sandbox: str = ""  # what a command is held in, in words; empty: in nothing
-    outside: bool = False  # there is a sandbox, and the call wants to run outside of it
+    folder: str = ""  # where a command runs, relative to the working folder; empty: the working folder
+    sandbox: str = ""  # the sandbox of a command, in words; empty: none
+    outside: bool = False  # there is a sandbox, and the call wants to run outside it
 
 
 @dataclass(frozen=True, slots=True)
 class WiderRule:
-    """A rule that covers more than a call, for a person to choose on purpose."""
+    """A rule that covers more than a call; the user chooses it explicitly."""
 
     pattern: str
-    kind: str  # words: with any words behind; below: in the folders below as well; folder: all files of a folder
-    examples: tuple[str, ...] = ()  # what it would let through
+    kind: str  # words: any words after it; below: also the folders below; folder: all files of a folder
+    examples: tuple[str, ...] = ()  # examples of what it would allow
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A call that wants to be allowed."""
+    """A tool call that needs approval."""
 
     call_id: str
     tool: str
     effect: Effect
     arguments: Mapping[str, Json] = field(default_factory=_none)
     preview: Preview = Preview("")
-    refused_before: str | None = None  # the reason that was given when the same was refused before
-    protected: str = ""  # the protected path that it touches, and why it is one: it is asked about every time
+    refused_before: str | None = None  # the reason given when the same call was refused before
+    protected: str = ""  # the protected path it touches, with the reason: always requires approval
     narrow: str | None = (
         None  # the rule that a lasting decision makes; empty: exactly this call; None: not determined
     )
@@ -68,20 +68,18 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the person says to a proposal."""
+    """The user's decision on a proposal."""
 
     allowed: bool
-    reason: str = ""  # of a refusal; reaches the model
+    reason: str = ""  # of a refusal; the model reads it
     span: Span = "once"
-    pattern: str = (
-        ""  # for a decision that holds longer: what else it is to cover (`git *`); empty: exactly this
-    )
+    pattern: str = ""  # for a lasting decision: what else it covers (`git *`); empty: exactly this
     by: str = "person"  # or: rule, policy
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the person says to a result that is put before them."""
+    """The user's verdict on a result."""
 
     accepted: bool | None  # None: no user is present; the attempt stays open
     feedback: str = ""
@@ -89,23 +87,23 @@ class Judgement:
 
 
 class Person(Protocol):
-    """The user who is asked. May block; may raise `KeyboardInterrupt` to stop the run."""
+    """The user who answers. May block; may raise `KeyboardInterrupt` to stop the run."""
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
-        """One decision for each proposal of one reply, in the same order."""
+        """Return one decision for each proposal of one reply, in the same order."""
         ...
 
     def judge(self, result: str, command: str = "") -> Judgement:
-        """Is the task done? `command` shows the result, where the model names one."""
+        """Judge whether the task is done; `command` shows the result, if the model names one."""
         ...
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
-        """Return an answer to a follow-up question; None if there is no answer now."""
+        """Answer a follow-up question; None if there is no answer now."""
         ...
 
 
 class Nobody:
-    """No user is present: what no rule allows is refused; results and questions stay open."""
+    """No user is present: calls that no rule allows are refused; results and questions stay open."""
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
         """Refuse everything, with the reason."""

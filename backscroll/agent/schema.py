@@ -27,12 +27,12 @@ from backscroll.vocab.part import Json
 _PLAIN: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ROWS = (list, tuple, set, frozenset, Sequence, MutableSequence, AbstractSet)
 _MAPS = (dict, Mapping, MutableMapping)
-_DEEPEST = 12  # levels of hints inside hints; a type that holds itself would never end
+_DEEPEST = 12  # nesting of hints; a recursive type would never end
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function takes, as a schema and as its own hints."""
+    """The parameters of a function, as a schema and as its own hints."""
 
     name: str
     description: str
@@ -41,7 +41,7 @@ class Signature:
     context: str = ""  # the parameter that is a ToolContext; it is passed in and not part of the schema
 
     def values(self, arguments: Mapping[str, Json]) -> dict[str, Any]:
-        """Checked arguments as the values that the function wants."""
+        """Return checked arguments as the values that the function expects."""
         return {
             name: build_value(self.hints[name], value)
             for name, value in arguments.items()
@@ -50,7 +50,7 @@ class Signature:
 
 
 def signature_of(function: Callable[..., object], name: str = "") -> Signature:
-    """Read a function; what cannot be offered to a model is refused with the name of the parameter."""
+    """Read a function's signature; what cannot be offered to a model is an error with the name of the parameter."""
     called = name or getattr(function, "__name__", type(function).__name__)
     try:
         signature = inspect.signature(function)
@@ -84,7 +84,7 @@ def signature_of(function: Callable[..., object], name: str = "") -> Signature:
             shape = {**shape, "description": told}
         if each.default is inspect.Parameter.empty:
             required.append(each.name)
-        elif (usual := plain(each.default)) not in (None, "", False):  # what goes without saying costs tokens
+        elif (usual := plain(each.default)) not in (None, "", False):  # redundant keywords cost tokens
             shape = {**shape, "default": usual}
         properties[each.name] = shape
         taken[each.name] = hint
@@ -95,7 +95,7 @@ def signature_of(function: Callable[..., object], name: str = "") -> Signature:
 
 
 def _without_none(hint: Any) -> Any:
-    """Return a hint without its None: what may be left out need not be said to be null."""
+    """Return a hint without its None: an optional value need not be declared nullable."""
     if get_origin(hint) is typing.Annotated:
         return typing.Annotated[_without_none(get_args(hint)[0]), *get_args(hint)[1:]]
     if get_origin(hint) not in (typing.Union, types.UnionType):
@@ -105,7 +105,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def _hints(function: Callable[..., object], called: str) -> dict[str, Any]:
-    """Return the hints, with names looked up where the function was written."""
+    """Return the hints, with names resolved where the function was defined."""
     inner = inspect.unwrap(function)
     around: dict[str, Any] = {"ToolContext": ToolContext}  # usually imported for the type checker only
     if inspect.isfunction(inner):
@@ -124,7 +124,7 @@ def _hints(function: Callable[..., object], called: str) -> dict[str, Any]:
 
 
 def schema_of(hint: Any, where: str, depth: int = 0) -> dict[str, Json]:
-    """Return the JSON Schema of a hint; `where` says in errors what it belongs to."""
+    """Return the JSON Schema of a hint; `where` names its owner in errors."""
     if depth > _DEEPEST:
         raise InvalidInput(f"{where} holds itself", hint="use a type that ends")
     if hint in (Any, object):
@@ -149,7 +149,7 @@ def schema_of(hint: Any, where: str, depth: int = 0) -> dict[str, Json]:
 def _build_container_schema(
     hint: Any, kind: Any, inside: tuple[Any, ...], where: str, depth: int
 ) -> dict[str, Json]:
-    """Return the schema of what holds other things."""
+    """Return the schema of a container."""
     if kind in _ROWS:
         return _row(kind, inside, where, depth)
     if kind in _MAPS:
@@ -203,7 +203,7 @@ def _row(kind: Any, inside: tuple[Any, ...], where: str, depth: int) -> dict[str
 
 
 def _record(hint: Any, where: str, depth: int) -> dict[str, Json]:
-    """Return a dataclass or a TypedDict: an object with named entries."""
+    """Return the schema of a dataclass or a TypedDict: an object with named entries."""
     words = parse_docstring(inspect.getdoc(hint)).parameters
     properties: dict[str, Json] = {}
     required: list[str] = []
@@ -226,7 +226,7 @@ def _entries(hint: Any, where: str) -> list[tuple[str, Any, bool]]:
         ) from error
     if is_typeddict(hint):
         needed = cast("frozenset[str]", hint.__required_keys__)
-        # Hints that are written as text hide from the class which entries may be missing; read, they say so.
+        # Hints written as strings hide which entries may be missing; resolved, they show it.
         return [(n, h, get_origin(h) is not typing.NotRequired and n in needed) for n, h in hints.items()]
     return [
         (f.name, hints[f.name], f.default is MISSING and f.default_factory is MISSING)
@@ -239,7 +239,7 @@ def _entries(hint: Any, where: str) -> list[tuple[str, Any, bool]]:
 
 
 def build_value(hint: Any, value: Json) -> Any:
-    """Return a checked JSON value as what the hint says: an Enum member, a dataclass, a Path, a tuple."""
+    """Convert a checked JSON value to the type of its hint: an Enum member, a dataclass, a Path, a tuple."""
     origin, inside = get_origin(hint), get_args(hint)
     if value is None or hint in (Any, object):
         return value
@@ -285,7 +285,7 @@ def _fitting(inside: tuple[Any, ...], value: Json) -> Any:
 
 
 def plain(value: Any) -> Json:
-    """Return a default as JSON; None if it has no such shape, or is None."""
+    """Return a default as JSON; None if it cannot be expressed, or is None."""
     if isinstance(value, enum.Enum):
         return plain(value.value)
     if isinstance(value, PurePath):

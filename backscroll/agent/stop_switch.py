@@ -1,6 +1,6 @@
 """The switch that stops a run from any thread or signal handler.
 
-Owns the switch and who is reported when it is thrown (an open stream is closed, a process group is killed).
+Owns the switch and who is notified when it is thrown (an open stream is closed, a process group is killed).
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from contextlib import contextmanager
 
 
 class RunStopped(Exception):
-    """The person stopped the run."""
+    """Raised if the user stopped the run."""
 
 
 class Stop:
-    """Thrown once; `clear` makes it ready for the next run."""
+    """Thrown once; `clear` resets it for the next run."""
 
     def __init__(self) -> None:
         self._thrown = threading.Event()
         self._told: list[Callable[[], None]] = []
-        # Of the kind that its own thread may take twice: a signal handler throws the switch wherever that thread happens to be.
+        # Reentrant: a signal handler throws the switch wherever its thread happens to be.
         self._lock = threading.RLock()
 
     @property
@@ -37,21 +37,21 @@ class Stop:
             work()
 
     def clear(self) -> None:
-        """Ready again."""
+        """Reset the switch."""
         self._thrown.clear()
 
     def check(self) -> None:
-        """Raise `RunStopped` where the switch was thrown."""
+        """Raise `RunStopped` if the switch was thrown."""
         if self._thrown.is_set():
             raise RunStopped
 
     def wait(self, seconds: float) -> bool:
-        """Sleep, but no longer than until the switch is thrown; True if it was."""
+        """Sleep until the switch is thrown, at most `seconds`; True if it was."""
         return self._thrown.wait(seconds)
 
     @contextmanager
     def telling(self, work: Callable[[], None]) -> Generator[None]:
-        """Call something at the moment in which the switch is thrown, as long as the block runs."""
+        """Call something when the switch is thrown, as long as the block runs."""
         with self._lock:
             self._told.append(work)
         try:

@@ -1,7 +1,7 @@
 """The contract of tools, built-in and user-defined.
 
-Owns what a tool is, what it gets to work with, what it hands back, and making one of a decorated function. Refuses: running one
-(`agent/loop/calls`), which there are (`agent/toolbox`).
+Owns what a tool is, the context it gets, what it returns, and making one of a decorated function. Refuses: running one
+(`agent/loop/calls`), which tools there are (`agent/toolbox`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool hands back. `text` is recorded whole; prompts may show less of it."""
+    """The result of a tool. `text` is recorded whole; prompts may show less of it."""
 
     text: str
     is_error: bool = False
-    line: str = ""  # the outcome in one line, for people; empty: made from the text
+    line: str = ""  # the outcome in one line, for the user; empty: made from the text
     media: tuple[Media, ...] = ()
     facts: Mapping[str, Json] = field(default_factory=_none)  # kept with the result, for programs
-    ends: End | None = None  # the run ends here, in this way (attempt_completion, an open question)
+    ends: End | None = None  # how the run ends here (attempt_completion, an open question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class ToolContext:
     root: Path  # the folder it works in
     person: Person
     stop: Stop
-    show: Callable[[str], None]  # print something while at work
-    seconds: float = 120.0  # that a command may run
+    show: Callable[[str], None]  # print something while running
+    seconds: float = 120.0  # limit of a command
     longest: int = 16_000_000  # characters of output that are recorded
 
 
@@ -56,7 +56,7 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """`[a-zA-Z0-9_-]{1,64}`; a plain attribute will do, as with the others."""
+        """`[a-zA-Z0-9_-]{1,64}`; a plain attribute is enough, as for the others."""
         ...
 
     @property
@@ -71,24 +71,24 @@ class Tool(Protocol):
 
     @property
     def effect(self) -> Effect:
-        """What it does to the world."""
+        """What it does outside the conversation."""
         ...
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-        """Return what exactly a call would do; nothing is done. Raise `BackscrollError` if it cannot be done at all."""
+        """Return what exactly a call would do, without doing it. Raise `BackscrollError` if it cannot be done at all."""
         ...
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
-        """Do it. Arguments were checked against the schema. Errors become results by `agent/loop/calls`."""
+        """Run the tool. Arguments are checked against the schema. `agent/loop/calls` turns errors into results."""
         ...
 
 
 class RunnableTool(Protocol):
-    """An object, or a class, whose `run` has typed parameters of its own; name, description and effect may are beside it."""
+    """An object or a class whose `run` has typed parameters of its own; name, description and effect may be beside it."""
 
     @property
     def run(self) -> Callable[..., object]:
-        """Do it; return a text, a `ToolOutput`, or anything that can be written as JSON."""
+        """Run the tool; return a text, a `ToolOutput`, or anything that can be written as JSON."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The registry of tools: one contract for built-in and user tools.
 
-Owns making a tool of a function (`@tool`) or of a class with a typed `run`, refusing an ill-formed one at registration with what is
-missing, the list of tools as each wire wants it (in the order of registration: it is part of the cached prefix), and checking
+Owns making a tool of a function (`@tool`) or of a class with a typed `run`, rejecting an ill-formed one at registration with what is
+missing, the list of tools for each wire (in the order of registration: it is part of the cached prefix), and checking
 arguments. Refuses: running (`agent/loop/calls`).
 """
 
@@ -24,7 +24,7 @@ from backscroll.errors import Conflict, InvalidInput, NotFound
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
-#: What names of tools are made of, on every wire.
+#: The characters of tool names, on every wire.
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 EFFECTS: tuple[str, ...] = get_args(Effect)
 _LINE = 160  # characters of a one-line preview
@@ -35,14 +35,14 @@ Previewing = Callable[[ToolContext, Mapping[str, Json]], Preview]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionTool:
-    """A tool made of a function; calling it calls the function."""
+    """A tool made from a function; calling it calls the function."""
 
     function: Callable[..., object]
     signature: Signature
     name: str
     description: str
     effect: Effect
-    seconds: float | None = None  # that it may take; None: as long as a command, 0: it keeps time itself
+    seconds: float | None = None  # its time limit; None: that of a command, 0: it keeps time itself
     previewing: Previewing | None = None
 
     @property
@@ -51,17 +51,17 @@ class FunctionTool:
         return self.signature.schema
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function itself, for programs."""
+        """Call the function itself, for programs."""
         return self.function(*args, **kwargs)
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-        """Return what its own preview says, else the call on one line."""
+        """Return the tool's own preview, else the call on one line."""
         if self.previewing is not None:
             return self.previewing(context, arguments)
         return plain_preview(self.name, arguments)
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
-        """Call the function; an async one is run to its end."""
+        """Call the function; an async one is run to completion."""
         values = self.signature.values(arguments)
         if self.signature.context:
             values[self.signature.context] = context
@@ -69,7 +69,7 @@ class FunctionTool:
 
 
 def await_result(value: object) -> object:
-    """Return what a function gave; where that has to be waited for, what came of it."""
+    """Return a function's result; await it if it is awaitable."""
     if inspect.isawaitable(value):
         import asyncio
 
@@ -83,13 +83,13 @@ def await_result(value: object) -> object:
             return asyncio.run(made)
         with ThreadPoolExecutor(
             1, "tool"
-        ) as beside:  # this thread has a loop already, which must not wait for itself
+        ) as beside:  # this thread already has an event loop, which must not wait for itself
             return beside.submit(asyncio.run, made).result()
     return value
 
 
 def output_of(value: object) -> ToolOutput:
-    """Whatever a function gives back, as a result."""
+    """Convert whatever a function returns to a result."""
     if isinstance(value, ToolOutput):
         return value
     if value is None:
@@ -104,7 +104,7 @@ def output_of(value: object) -> ToolOutput:
 
 
 def plain_preview(name: str, arguments: Mapping[str, Json]) -> Preview:
-    """Return a call on one line, for tools that show nothing better; the rest is the arguments in full."""
+    """Return a preview with the call on one line, for tools without their own; if it is cut, the text holds all arguments."""
     short = ", ".join(f"{key}={_dump_json(value)}" for key, value in arguments.items())
     line = f"{name}({short})"
     whole = json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str) if arguments else ""
@@ -142,8 +142,8 @@ def tool(
 ) -> FunctionTool | Callable[[Callable[..., object]], FunctionTool]:
     """Make a tool of a function with type hints and a docstring.
 
-    `effect` says what it does to the world and so when the person is asked: a function without one runs unasked. `preview` shows
-    the person what a call would do. A parameter with the hint `ToolContext` is passed in.
+    `effect` says what it does outside the conversation, and so when the user is asked: a function without one runs unasked. `preview`
+    shows the user what a call would do. A parameter with the hint `ToolContext` is passed in.
     """
 
     def decorate(inner: Callable[..., object]) -> FunctionTool:
@@ -164,7 +164,7 @@ def tool(
 
 
 def as_tool(given: ToolLike | type) -> Tool:
-    """Return a tool of whatever a user passes: a tool, a function, a class with a typed `run`, or an object of one."""
+    """Convert whatever a caller passes to a tool: a tool, a function, a class with a typed `run`, or an object of one."""
     if isinstance(given, FunctionTool):
         return given
     made = _create_tool(given) if isinstance(given, type) else given
@@ -191,15 +191,15 @@ def _create_tool(kind: type) -> object:
 
 
 def _has_contract(made: object) -> bool:
-    """Return True for what follows the protocol: its `run` takes a context and the arguments as one mapping."""
+    """Return True for an object that follows the protocol: its `run` takes a context and the arguments as one mapping."""
     return hasattr(made, "parameters")
 
 
 def _of_class(made: object) -> FunctionTool:
-    """Return a class whose `run` has typed parameters of its own: the schema is read from them."""
+    """Make a tool of a class whose `run` has typed parameters of its own: the schema is read from them."""
     kind = type(made)
     name = str(getattr(made, "name", "") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower())
-    run = cast("Callable[..., object]", getattr(made, "run"))  # noqa: B009 - its type is not known
+    run = cast("Callable[..., object]", getattr(made, "run"))  # noqa: B009 - its type is unknown
     signature = signature_of(run, name)
     own = inspect.getdoc(kind) if kind.__doc__ else ""
     words = str(getattr(made, "description", "") or own or signature.description)
@@ -220,7 +220,7 @@ def _of_class(made: object) -> FunctionTool:
 
 
 def verify(made: object) -> None:
-    """Refuse what is no well-formed tool, saying everything that is missing."""
+    """Raise an error for an ill-formed tool, naming everything that is missing."""
     name = getattr(made, "name", None)
     called = name if isinstance(name, str) and name else type(made).__name__
     flaws = [*_flaws(made)]
@@ -274,7 +274,7 @@ def _method_flaws(made: object, method: str) -> Iterator[str]:
         inspect.signature(found).bind(None, {})
     except TypeError:
         yield f"its method {method} does not take (context, arguments)"
-    except ValueError:  # a method without even `self`, or one written in C, which cannot be looked into
+    except ValueError:  # a method without even `self`, or one written in C, which cannot be inspected
         if inspect.ismethod(found):
             yield f"its method {method} does not take (context, arguments)"
 
@@ -283,7 +283,7 @@ def _method_flaws(made: object, method: str) -> Iterator[str]:
 
 
 class Toolbox:
-    """The tools of an agent, in the order in which they came."""
+    """The tools of an agent, in the order of registration."""
 
     def __init__(self, tools: Tools = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -291,7 +291,7 @@ class Toolbox:
             self.add(each)
 
     def add(self, given: ToolLike | type) -> Tool:
-        """Register a tool; refused where it is ill-formed or its name is taken."""
+        """Register a tool; raise an error if it is ill-formed or its name is taken."""
         made = as_tool(given)
         if made.name in self._tools:
             raise Conflict(f"duplicate tool name {made.name!r}", hint="give one of them another name")
@@ -309,11 +309,11 @@ class Toolbox:
 
     @property
     def names(self) -> list[str]:
-        """What they are called, in order."""
+        """The names of the tools, in order."""
         return list(self._tools)
 
     def get(self, name: str) -> Tool:
-        """Return a tool by its name; an unknown one is answered with names that are near."""
+        """Return a tool by its name; the error for an unknown one suggests similar names."""
         found = self._tools.get(name)
         if found is None:
             near = difflib.get_close_matches(name, self.names, 3, 0.5)
@@ -326,20 +326,20 @@ class Toolbox:
         return found
 
     def check(self, name: str, arguments: Json) -> dict[str, Json]:
-        """Arguments as a tool wants them, from whatever a model wrote; else an error that says what is wrong."""
+        """Return the arguments as a tool expects them, from whatever a model wrote; else raise an error that says what is wrong."""
         made = self.get(name)
         return check_arguments(made.parameters, read_arguments(arguments))
 
     def specs(self, wire: Wire = "openai-chat") -> list[dict[str, Json]]:
-        """Return the list of tools as a wire wants it; the same bytes every time."""
+        """Return the list of tools in a wire's format; the same bytes every time."""
         return [spec(each, wire) for each in self]
 
 
 def spec(made: Tool, wire: Wire) -> dict[str, Json]:
-    """One tool as a wire wants it."""
+    """Return one tool in a wire's format."""
     words: dict[str, Json] = {"name": made.name, "description": made.description}
     schema = cast("dict[str, Json]", _lean(made.parameters))
-    schema.setdefault("properties", {})  # required by some servers even where nothing is taken
+    schema.setdefault("properties", {})  # some servers require it even if it is empty
     match wire:
         case "anthropic":
             return {**words, "input_schema": schema}
@@ -350,7 +350,7 @@ def spec(made: Tool, wire: Wire) -> dict[str, Json]:
 
 
 def _lean(schema: Json) -> Json:
-    """Return a schema without what every call of a prompt would pay for and only we look at."""
+    """Return a schema without the parts that only we use and every prompt would pay for."""
     if isinstance(schema, Mapping):
         rules = cast("Mapping[str, Json]", schema)
         return {

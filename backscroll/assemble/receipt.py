@@ -1,7 +1,7 @@
-"""The receipt: the account of a prompt. What went in, at which resolution, why, what it costs, what stayed out.
+"""The receipt of a prompt: what was included, at which level, why, what it costs, what was left out.
 
-Holds no words of the conversation (handles, counts and hashes only), so that it may be kept and shown. Two receipts in a row say
-how much of the prompt a provider has in its cache.
+Contains no words of the conversation (handles, counts and hashes only), so that it may be stored and shown. Two consecutive receipts
+show how much of the prompt is in the provider's cache.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backscroll.vocab.handle import Handle, handle_of
 from backscroll.vocab.part import Json, part_to_json
 from backscroll.vocab.prompt import Block, Level, Section
 
-#: Shares of the budget from which the window monitor warns, and from which it is alarmed.
+#: Shares of the budget from which the window monitor warns, and from which it alerts.
 NEAR, FULL = 0.85, 0.97
 
 
@@ -31,16 +31,16 @@ class ReceiptItem:
     level: str
     tokens: int
     reason: str
-    handle: str  # what it stands for; empty for what is not part of the history
+    handle: str  # what it represents; empty for what is not part of the history
     mark: str  # hash of its content: equal marks, equal bytes
-    cached: bool = False  # part of the prefix that the last prompt had too
-    sources: tuple[str, ...] = ()  # of what other conversations tell: the messages that say it
-    absent: bool = False  # bytes of an attachment are forgotten: its name stands in their place
+    cached: bool = False  # part of the prefix shared with the last prompt
+    sources: tuple[str, ...] = ()  # for text from other conversations: the messages that state it
+    absent: bool = False  # the bytes of an attachment were forgotten: its name replaces them
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What the prompt costs to send, in billionths of a US dollar; None if the price is unknown."""
+    """The cost of sending the prompt, in billionths of a US dollar; None if the price is unknown."""
 
     warm: int | None = None  # with the prefix in the provider's cache
     cold: int | None = None  # with nothing cached
@@ -60,44 +60,44 @@ class Receipt:
     wire: str
     model: str
     tokenizer: str
-    exact: bool  # False: the vendor's tokenizer is not known; counts are estimates
+    exact: bool  # False: the vendor's tokenizer is unknown; counts are estimates
     budget: int
-    reserve: int  # of the budget, for the answer
+    reserve: int  # of the budget, reserved for the answer
     tools: int  # tokens of tool schemas
     tokens: int  # of the messages, system text included
     items: tuple[ReceiptItem, ...]
     messages: int  # live messages of the thread
-    left_out: int  # of these, not shown one by one
+    left_out: int  # of these, not shown individually
     compaction: Mapping[str, Json] = field(
         default_factory=_none
-    )  # of this prompt: event, reason, before, after
-    cached: int = 0  # tokens of the prefix that the last prompt had too
+    )  # compaction of this prompt: event, reason, before, after
+    cached: int = 0  # tokens of the prefix shared with the last prompt
     money: Money = field(default_factory=Money)
     recall: str = ""  # why details were recalled, or not
     repairs: tuple[str, ...] = ()  # rules by which the prompt was repaired
     warnings: tuple[str, ...] = ()
-    summarised: int = 0  # of those left out, how many a summary in the prompt speaks for
+    summarised: int = 0  # of those left out, how many a summary in the prompt covers
     broken: Mapping[str, Json] = field(
         default_factory=_none
-    )  # why this prompt does not go on from the last one: cause, event, tokens that are written anew
-    cut: bool = False  # the budget forced cuts that no compaction wrote down: the next prompt may differ
-    pending: int = 0  # messages before the window that are not summed up yet: a handle stands for them
-    offered: str = ""  # a digest of the tools and of the form of what we add: what comes before every message
-    doubted: bool = False  # another prompt waited for its reply when this one was made: the next reply may belong to either
+    )  # why this prompt does not continue the last one: cause, event, rewritten tokens
+    cut: bool = False  # the budget forced cuts that no compaction recorded: the next prompt may differ
+    pending: int = 0  # messages before the window that are not summarised yet: a handle represents them
+    offered: str = ""  # a hash of the tools and of the form of our additions: everything before the messages
+    doubted: bool = False  # another prompt was waiting for its reply when this one was built: the next reply may belong to either
 
     @property
     def unseen(self) -> int:
-        """Live messages that are neither shown nor summed up: hidden ones, and what there was no room for."""
+        """Live messages neither shown nor summarised: hidden ones, and those that did not fit."""
         return self.left_out - self.summarised
 
     @property
     def total(self) -> int:
-        """Everything that counts towards the budget."""
+        """Everything that counts against the budget."""
         return self.tokens + self.tools + self.reserve
 
     @property
     def room(self) -> int:
-        """What is still free."""
+        """The free part of the budget."""
         return self.budget - self.total
 
     @property
@@ -139,7 +139,7 @@ class Receipt:
 
 
 def receipt_from_bytes(data: bytes) -> Receipt:
-    """Return the receipt that was kept; a damaged one is said to be so."""
+    """Read a stored receipt; raise an error if it is damaged."""
     raw = cast("dict[str, Json]", words_from_bytes(data))
     try:
         known = {f.name for f in fields(Receipt)}
@@ -156,7 +156,7 @@ def receipt_from_bytes(data: bytes) -> Receipt:
 
 
 def item_of(block: Block, home: str = "") -> ReceiptItem:
-    """Return a block in its current state on the receipt of a prompt of the thread `home`."""
+    """Return the receipt item of a block in a prompt of the thread `home`."""
     first, last = (min(block.sources), max(block.sources)) if block.sources else (None, None)
     if block.message is not None:
         handle = handle_of(block.message)
@@ -178,13 +178,13 @@ def item_of(block: Block, home: str = "") -> ReceiptItem:
 
 
 def mark_of(block: Block) -> str:
-    """Return a hash of what the block says."""
+    """Return a hash of the block's content."""
     facts = dumps([block.role, block.author, [part_to_json(p) for p in block.parts]])
     return hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def with_cached(items: Sequence[ReceiptItem], before: Receipt | None) -> tuple[tuple[ReceiptItem, ...], int]:
-    """Return the items with those marked that the last prompt began with too, and how many tokens those are."""
+    """Return the items with the common prefix of the last prompt marked as cached, and its tokens."""
     same = same_prefix([i.mark for i in items], [i.mark for i in before.items] if before else [])
     marked = [_mark_cached(item) if n < same else item for n, item in enumerate(items)]
     return tuple(marked), sum(i.tokens for i in marked if i.cached)
@@ -195,7 +195,7 @@ def _mark_cached(item: ReceiptItem) -> ReceiptItem:
 
 
 def same_prefix(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many marks two prompts have in common from the beginning."""
+    """Return how many leading marks two prompts share."""
     return next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
@@ -203,16 +203,16 @@ def same_prefix(one: Sequence[str], other: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PromptDifference:
-    """What changed from one prompt to the next."""
+    """The changes from one prompt to the next."""
 
-    same: int  # items at the beginning that did not change
+    same: int  # number of leading items that are unchanged
     cached: int  # their tokens
-    gone: tuple[ReceiptItem, ...]  # after the common beginning, only in the earlier prompt
+    gone: tuple[ReceiptItem, ...]  # after the common prefix, only in the earlier prompt
     new: tuple[ReceiptItem, ...]  # only in the later one
 
 
 def compare(before: Receipt, after: Receipt) -> PromptDifference:
-    """Return the later prompt beside the earlier one."""
+    """Compare the later prompt with the earlier one."""
     same = same_prefix([i.mark for i in after.items], [i.mark for i in before.items])
     old, new = before.items[same:], after.items[same:]
     had, has = {i.mark for i in old}, {i.mark for i in new}
@@ -225,7 +225,7 @@ def compare(before: Receipt, after: Receipt) -> PromptDifference:
 
 
 def warnings_for(usage: float, extra: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return what the window monitor says."""
+    """Return the warnings of the window monitor."""
     said = list(extra)
     if usage >= FULL:
         said.append("the context window is full")

@@ -173,7 +173,7 @@ def _rewinds(engine: EngineScope) -> list[DoctorCheck]:
 
 def _providers() -> list[DoctorCheck]:
     out: list[DoctorCheck] = []
-    idle = "" if providers() else "no command needs a key"  # a service that was configured may
+    idle = "" if providers() else "no command needs a key"  # a configured service may need one
     for name, variable in _KEYS.items():
         there = bool(os.environ.get(variable))
         detail = f"{variable} is set" if there else f"{variable} is not set"

@@ -51,7 +51,7 @@ class Engine(ThreadDirectory):
     def _open(self, thread: str, actor: str | None) -> Thread:
         return Thread(self, thread, actor)
 
-    # -- life ------------------------------------------------------------------------------------------------
+    # -- lifecycle -------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Release the store; the last engine to release it closes it."""
@@ -187,7 +187,7 @@ class Engine(ThreadDirectory):
             limit=limit,
         )
 
-    # -- in and out ------------------------------------------------------------------------------------------
+    # -- import and export -----------------------------------------------------------------------------------
 
     def import_path(
         self,
@@ -252,7 +252,7 @@ class Engine(ThreadDirectory):
             for f in formats()
         ]
 
-    # -- care ------------------------------------------------------------------------------------------------
+    # -- maintenance -----------------------------------------------------------------------------------------
 
     def verify(
         self, thread: str | None = None, progress: Callable[[int, int], None] | None = None

@@ -1,4 +1,4 @@
-"""Opening a store: one engine per store and process, however often it is opened."""
+"""Open a store: one engine per store and process, however often it is opened."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _lock = threading.Lock()
 def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOptions]) -> Engine:
     """Open a store: a file, a `postgresql://` address, or (by default) the one in the user's data folder.
 
-    Within one process, opening the same store again gives the same engine; it is closed when everybody closed it.
+    Within one process, opening the same store again returns the same engine; it is closed when its last user closes it.
     """
     chosen = load({"store": None if store is None else os.fspath(store), **settings})
     where = chosen.store or str(default_store())
@@ -36,7 +36,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
         raise InvalidInput(
             f"invalid store: {where}", hint="use a file path, or postgresql://user@host/database"
         )
-    # However many links lead to a file, it is one store.
+    # Whatever links lead to a file, it is one store.
     place = where if remote else str(_real(where))
     key = (os.getpid(), place, chosen.tenant)
     with _lock:
@@ -61,7 +61,7 @@ def open(store: str | os.PathLike[str] | None = None, **settings: Unpack[OpenOpt
 
 
 def _check_same(now: Settings, wanted: Settings, given: dict[str, Any]) -> None:
-    """An engine is shared: the caller for other settings than it has must know that they would not apply."""
+    """Raise if an engine is opened again with other settings: it is shared, so they would not apply."""
     for name, value in given.items():
         if value is not None and getattr(now, name) != getattr(wanted, name):
             raise InvalidInput(
@@ -78,7 +78,7 @@ def _real(where: str) -> Path:
         OSError,
         RuntimeError,
         ValueError,
-    ):  # links in a circle, no path at all: the store says what is wrong
+    ):  # circular links, or not a path: the store reports the problem
         return path
 
 
@@ -87,12 +87,12 @@ def _engine_at(place: str, settings: Settings, *, remote: bool) -> Engine:
     try:
         return Engine(store, settings)
     except BaseException:
-        store.close()  # no other owner closes it
+        store.close()  # it has no other owner to close it
         raise
 
 
 def _let_go(key: tuple[int, str, str], engine: Engine) -> bool:
-    """One user less; True when that was the last. An engine that was closed before takes nothing from a later one."""
+    """Count one user less; True for the last one. Ignores an engine that was closed before."""
     with _lock:
         if _open.get(key) is not engine:
             return True
@@ -105,7 +105,7 @@ def _let_go(key: tuple[int, str, str], engine: Engine) -> bool:
 
 
 def _after_fork() -> None:
-    """Another thread of the parent may have held the lock; in the child it would never be released."""
+    """Replace the lock in a forked child: another OS thread of the parent may have held it."""
     global _lock
     _lock = threading.Lock()
 

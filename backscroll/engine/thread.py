@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.foreign import ForeignMessage
     from backscroll.vocab.prompt import Wire
 
-DIALOGUES = "dialogue_history"  # the folder of dialogue files, where no other is named
+DIALOGUES = "dialogue_history"  # the default folder of dialogue files
 
 
 @doors
@@ -69,7 +69,7 @@ class Thread(ThreadKnowledge):
 
         return self.stroke(both)
 
-    # -- speaking --------------------------------------------------------------------------------------------
+    # -- appending and editing -------------------------------------------------------------------------------
 
     def append(
         self,

@@ -71,7 +71,7 @@ class ThreadKnowledge(ThreadScope):
 
         return ThreadMemory(self)
 
-    # -- looking back -----------------------------------------------------------------------------------------
+    # -- recall and tools -------------------------------------------------------------------------------------
 
     def recall(
         self,
@@ -132,7 +132,7 @@ class ThreadKnowledge(ThreadScope):
 
         return context_summary(self, budget)
 
-    # -- the folder -------------------------------------------------------------------------------------------
+    # -- the workspace ----------------------------------------------------------------------------------------
 
     def workroom(self, root: str | os.PathLike[str] | None = None) -> Workroom:
         """Return the workroom of the thread; the folder defaults to the one in its metadata, else the current folder."""

@@ -47,7 +47,7 @@ class FactSource:
     """The message in which a fact was stated."""
 
     thread: str
-    message: Ref | None  # None: a person set it
+    message: Ref | None  # None: set by a person
     revision: Ref
     quote: str
 
@@ -109,7 +109,7 @@ class User:
         """Return the user's thread that you call `key`; create it if there is none."""
         return self.engine.thread_for(key, title, project=project, user=self.name, kind=kind)
 
-    # -- what is known ---------------------------------------------------------------------------------------
+    # -- facts and memories ----------------------------------------------------------------------------------
 
     @property
     def graph(self) -> ScopeGraph:
@@ -164,7 +164,7 @@ class User:
 
         return self.engine.store.read(work)
 
-    # -- manually ---------------------------------------------------------------------------------------------
+    # -- manual corrections -----------------------------------------------------------------------------------
 
     def correct(self, predicate: str, value: str) -> Override:
         """Override a fact about the user, whatever the messages say: `correct("lives_in", "Porto")`."""
@@ -187,7 +187,7 @@ class User:
     def _graph_of_somebody(self) -> ScopeGraph:
         graph = self.graph
         if person_of(held_scope(self.engine, self._scope)) is None:
-            graph.add(self.name, "person")  # nothing was said about them yet
+            graph.add(self.name, "person")  # nothing was stated about them yet
         return graph
 
     def _node(self) -> str:
@@ -198,7 +198,7 @@ class User:
     def _is_between_nodes(self, predicate: str) -> bool:
         return is_relation(predicate_meant(predicate))
 
-    # -- as a whole ------------------------------------------------------------------------------------------
+    # -- export and erasing ----------------------------------------------------------------------------------
 
     def export(self, target: str | os.PathLike[str] | None = None, format: str = "native") -> ExportReport:
         """Export all of the user's threads, with manual corrections; `import_path` reads a native file back."""

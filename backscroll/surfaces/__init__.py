@@ -1,1 +1,1 @@
-"""What people and programs meet: the command line and its words. Talks to the engine, never to a store or a pure room."""
+"""The interfaces for users and programs: command line, chat, MCP server, adapters. They talk to the engine, never to a store or a pure room."""

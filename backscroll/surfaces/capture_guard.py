@@ -1,7 +1,6 @@
-"""Listening to other people's programs without ever breaking them.
+"""Recording third-party programs without ever breaking them.
 
-Owns one rule: a fault of ours is warned of once, and the program goes on; `strict` raises it instead. Before: nothing. After:
-`surfaces/wrap/client`, `surfaces/adapters/recorder`.
+Owns one rule: an error of ours is warned about once, and the program continues; `strict` raises it instead.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from backscroll.logs import logger_of
 
 _LOG = logger_of("surfaces")
 T = TypeVar("T")
-_DEEP = 4  # frames between the warning and the program's own line, in the shortest way there is
+_DEEP = 4  # frames between the warning and the program's own line, at least
 
 
 class CaptureGuard:
-    """Something that listens to a program."""
+    """Runs code that records a program."""
 
     strict: bool
     warned: bool
 
     def run_guarded(self, work: Callable[[], T]) -> T | None:
-        """Do our part; what goes wrong in it must not break the program that we only listen to."""
+        """Run our part; an error in it must not break the program that is only being recorded."""
         try:
             return work()
         except Exception as error:

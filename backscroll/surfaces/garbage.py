@@ -1,6 +1,6 @@
 """Pausing Python's collector of reference cycles while a program starts.
 
-Loading modules makes hundreds of thousands of objects that stay for good; looking through them again and again takes a sixth of the
+Loading modules makes hundreds of thousands of permanent objects; scanning them again and again takes a sixth of the
 start. Refuses: leaving the collector off. Opening a store turns it on again.
 """
 
@@ -10,12 +10,12 @@ import gc
 
 
 def pause_collection() -> None:
-    """Do not look for garbage until `resume_collection`."""
+    """Pause the collector until `resume_collection`."""
     gc.disable()
 
 
 def resume_collection() -> None:
-    """Look for garbage from now on, but not among what was loaded before. Without a pause this does nothing."""
+    """Resume the collector, without scanning what was loaded before. Does nothing without a pause."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

@@ -1,4 +1,4 @@
-"""What a receipt says, in words: for a terminal and for a page alike.
+"""The texts of a receipt, for a terminal and for a page alike.
 
 Owns the names of sections, levels and reasons in the language in use, the figures, and the sentences below them. Refuses:
 deciding (the engine did) and layout (`words/picture`, `pages/context`).
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backscroll.engine.inputs.inputs import CropMark
     from backscroll.engine.prompts.builder import Receipt, ReceiptItem
 
-#: What is counted and belongs to no message: what a wire puts around them, and what mending may have added.
+#: Tokens counted that belong to no message: what a wire puts around them, and what repairs may have added.
 AROUND = "around"
 _LORE = re.compile(
     r"lorebook entry «(.*)» of «(.*)»: (?:always|woken by «(.*?)»(?: in entry «(.*)»)?)", re.DOTALL
@@ -27,39 +27,39 @@ _NUMBERED = re.compile(r"(\d+) (.+)")
 
 
 def number(value: int) -> str:
-    """A number with its thousands apart."""
+    """Return a number with thousands separators."""
     return f"{value:,}"
 
 
 def share(part: int, whole: int) -> str:
-    """A share of the budget; what is there is never said to be nothing."""
+    """Return a share of the budget; a non-zero share is never shown as zero."""
     value = part / max(1, whole)
     return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
 
 
 def dollars(nano: int) -> str:
-    """Billionths of a dollar for people."""
+    """Return billionths of a dollar as an amount to read."""
     value = nano / 1_000_000_000
     return f"${value:.4f}" if value < 1 else f"${value:,.2f}"
 
 
 def section_name(section: str) -> str:
-    """The name of a section for people."""
+    """Return the display name of a section."""
     return find(f"sections.{section}") or section
 
 
 def level_name(level: str) -> str:
-    """How much of something is shown, for people."""
+    """Return how much of something is shown, in words."""
     return find(f"levels.{level}") or level
 
 
 def role_name(role: str) -> str:
-    """A role for people."""
+    """Return the display name of a role."""
     return find(f"roles.{role}") or role
 
 
 def reason_words(reason: str) -> str:
-    """Why something is in the prompt, or is not, in the language in use."""
+    """Return why something is in the prompt, or is not, in the language in use."""
     if lore := _LORE.fullmatch(reason):
         facts = {"name": lore[1], "book": lore[2], "key": lore[3] or "", "other": lore[4] or ""}
         return t(f"lore.why_{'through' if lore[4] else 'key' if lore[3] else 'always'}", **facts)
@@ -75,7 +75,7 @@ def _key(reason: str) -> str:
 
 
 def shares(receipt: Receipt) -> dict[str, int]:
-    """Tokens by section so that they add up to the total; what belongs to no message stands before the answer."""
+    """Return tokens by section so that they add up to the total; what belongs to no message comes before the answer."""
     out = receipt.sections()
     around = receipt.total - sum(out.values())
     if around > 0:
@@ -87,13 +87,13 @@ def shares(receipt: Receipt) -> dict[str, int]:
 
 
 def about(receipt: Receipt) -> str:
-    """For whom the prompt is, and how it was counted."""
+    """Return which model the prompt is for, and how it was counted."""
     words = [receipt.wire, receipt.model or receipt.tokenizer]
     return " · ".join([*map(one_line, words), *([] if receipt.exact else [t("context.estimated")])])
 
 
 def usage(receipt: Receipt) -> str:
-    """How much of the budget is used."""
+    """Return how much of the budget is used."""
     return t(
         "context.usage",
         total=number(receipt.total),
@@ -104,7 +104,7 @@ def usage(receipt: Receipt) -> str:
 
 
 def facts(receipt: Receipt, crops: Sequence[CropMark] = ()) -> Iterator[str]:
-    """What else there is to say, a sentence each."""
+    """Yield further facts, a sentence each."""
     if not receipt.items:
         yield t("context.nothing")
     if receipt.cached:
@@ -154,12 +154,12 @@ def _rules(ids: Sequence[str]) -> Iterator[str]:
 
 
 def warnings(receipt: Receipt) -> list[str]:
-    """What the window monitor says."""
+    """Return the warnings of the window monitor."""
     return [reason_words(warning) for warning in receipt.warnings]
 
 
 def item_words(item: ReceiptItem) -> str:
-    """An item in a line, without its words."""
+    """Return an item in a line, without its text."""
     where = item.handle or role_name(item.role)
     return (
         f"{section_name(item.section)} · {where} · {number(item.tokens)} · {level_name(item.level)}"

@@ -9,7 +9,7 @@ from tests.agent.scripted_agent import call, stage
 
 
 def test_reading_command_is_not_run_if_its_target_changes_after_the_check(tmp_path: Path) -> None:
-    """The model asks for a link and, in the same reply, for what it leads to: judged before the link was there."""
+    """One reply creates a link and reads through it; the read was judged before the link existed."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / ".env").write_text("TOKEN=hunter2\n", encoding="utf-8")
     both = [

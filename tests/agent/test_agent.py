@@ -158,7 +158,7 @@ def test_agent_refuses_a_root_that_is_not_a_folder(tmp_path: Path) -> None:
 
 
 def test_tools_of_configured_mcp_servers_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table [mcp.NAME]: its tools are offered to the model, a call reaches the server, and a server that is not there is told."""
+    """Tools of a table [mcp.NAME] are offered and callable; a server that cannot be started is noted."""
     script = tmp_path / "server.py"
     script.write_text(
         "from mcp.server.mcpserver import MCPServer\n"

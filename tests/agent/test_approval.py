@@ -102,7 +102,7 @@ def test_deny_rule_beats_every_allow_rule(file: Path) -> None:
 
 
 def test_unreadable_command_line_is_asked_about_when_a_command_is_denied(file: Path) -> None:
-    """With everything allowed, a rule against some commands must not be got round by writing them in a way nobody can read."""
+    """A deny rule cannot be evaded by a command line that the parser cannot read."""
     rules = Rules("all", deny=["run_command(rm *)"], file=file)
     assert said(rules, command("git status")) == "allow"
     assert said(rules, command('x="r"m; $x y')) == "ask"
@@ -144,7 +144,7 @@ def test_every_command_of_a_line_must_be_covered(file: Path) -> None:
 
 
 def test_no_pattern_covers_a_doubtful_line(file: Path) -> None:
-    """Not even one that covers everything; only the tool as a whole, or the very line."""
+    """Not even a catch-all pattern; only the tool as a whole, or this exact line."""
     rules = Rules(allow=["run_command(*)", "run_command(sudo *)"], file=file)
     assert said(rules, command("anything at all")) == "allow"
     for line in ("echo $(x)", "echo a > b", "sudo x", "a\nb", "find . -delete"):
@@ -202,7 +202,7 @@ def test_path_patterns(pattern: str, fits: list[str], fits_not: list[str]) -> No
 
 
 def test_every_file_of_a_call_must_be_covered(file: Path, tmp_path: Path) -> None:
-    """And none may lead out of the folder, whatever the pattern says."""
+    """No file may be outside the folder, regardless of the pattern."""
     rules = Rules(allow=["*(docs/**)"], root=tmp_path, file=file)
     assert said(rules, writing("docs/a", "docs/b")) == "allow"
     assert said(rules, writing("docs/a", "src/b")) == "ask"
@@ -216,7 +216,7 @@ def test_every_file_of_a_call_must_be_covered(file: Path, tmp_path: Path) -> Non
 
 
 def test_edits_mode_asks_about_warnings_and_refused_edits(file: Path) -> None:
-    """What was refused before, and what comes with a warning, does not go by unseen."""
+    """Edits refused before, or with a warning, need approval even in this mode."""
     rules = Rules("edits", file=file)
     assert said(rules, writing("a")) == "allow"
     assert said(rules, writing("a", warnings=("deletes files",))) == "ask"
@@ -224,7 +224,7 @@ def test_edits_mode_asks_about_warnings_and_refused_edits(file: Path) -> None:
 
 
 def test_agent_cannot_write_the_permissions_file(tmp_path: Path) -> None:
-    """Even where an agent works in a folder that holds it, and may do everything."""
+    """Even if the file is inside its folder and everything is allowed."""
     rules = Rules("all", allow=["write_file"], root=tmp_path, file=tmp_path / "settings" / "permissions.toml")
     assert said(rules, writing("settings/permissions.toml")) == "deny"
     assert said(rules, writing("settings/config.toml")) == "deny"
@@ -259,7 +259,7 @@ def test_person_is_not_asked_when_rules_decide_everything(file: Path) -> None:
 
 
 def test_missing_decision_counts_as_refusal(file: Path) -> None:
-    """A person (or a program in their place) who answers less than was asked allows nothing by that."""
+    """A person or program that returns fewer decisions than proposals refuses the rest."""
     decisions = decide(Rules(file=file), Answers(Decision(True)), [command("a"), command("b")])
     assert [d.allowed for d in decisions] == [True, False]
     assert decisions[1].reason
@@ -305,7 +305,7 @@ def test_refusal_can_be_remembered(file: Path) -> None:
 
 
 def test_pattern_for_several_commands_makes_several_rules(file: Path) -> None:
-    """What is offered for `a && b` covers each of them, alone as well: with these words, or with any if that is chosen."""
+    """An offer for `a && b` makes one rule for each command."""
     proposal = command("git add x && git commit -m 'y z'")
     rules = Rules(file=file)
     made = rules.remember(proposal, Decision(True, span="session", pattern=suggest_rule(proposal)))
@@ -344,7 +344,7 @@ def test_decision_holds_if_the_permissions_file_cannot_be_written(tmp_path: Path
 
 
 def test_broken_permissions_file_allows_nothing(file: Path) -> None:
-    """Until it is put right everything is asked, whatever else was allowed; and it says why."""
+    """Until the file is fixed, every call is asked about, with the reason."""
     file.parent.mkdir()
     file.write_text('[always]\n"run_command(ls *)" = "perhaps"\n', encoding="utf-8")
     rules = Rules("all", allow=["run_command"], file=file)
@@ -400,7 +400,7 @@ def test_wildcards_mean_what_they_say(pattern: str, text: str) -> None:
 
 
 def test_crop_may_skip_approval_in_edits_mode_only() -> None:
-    """`need_user_approve` false is heard in the mode `edits` alone; by default, and in the mode `ask`, the person decides."""
+    """`need_user_approve=False` has an effect in the mode `edits` only."""
 
     def crop(**more: object) -> Proposal:
         return Proposal(

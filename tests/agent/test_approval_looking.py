@@ -278,7 +278,7 @@ def test_protected_paths_need_approval_despite_broad_rules(line: str, root: Path
 
 
 def test_exact_rule_allows_a_protected_path(root: Path) -> None:
-    """The one way to be asked no more; no answer to a question makes such a rule."""
+    """Only a handwritten rule does this; no answer to a proposal creates one."""
     assert said(rules_in(root, allow=["run_command(=cat .env)"]), "cat .env") == "allow"
     assert said(rules_in(root, allow=["run_command(=cat .env)"]), "cat ./.env") == "ask"
 
@@ -310,7 +310,7 @@ def test_search_needs_approval_if_it_would_reach_a_secret(tmp_path: Path) -> Non
 
 
 def test_program_found_in_the_folder_needs_approval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever writes there may have made it: a `cat` in the project's own `bin`, or a path that depends on the folder."""
+    """The agent may have written it: a `cat` in the project's own `bin`, or a relative PATH entry."""
     root = project(tmp_path, repository=False)
     assert said(rules_in(root), "cat README.md") == "allow"
     before = os.environ["PATH"]
@@ -393,7 +393,7 @@ def test_git_hooks_submodules_and_nested_repositories_need_approval(
 
 
 def test_git_output_that_shows_a_secret_needs_approval(tmp_path: Path) -> None:
-    """Git itself says which files it would show: changes, commits, searches, the content of a file by its name in the store."""
+    """Git lists the files that diffs, commits, searches and `git show` would print."""
     root = project(tmp_path)
     git(root, "add", "-f", ".env")
     rules = rules_in(root)

@@ -59,7 +59,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_approval_for_the_session_covers_only_the_shown_command(
     line: str, covered: list[str], asked: list[str], root: Path
 ) -> None:
-    """In whatever way it is written; other words, and the same words in another folder, are asked about."""
+    """In any spelling; other words, and the same words in another folder, need approval."""
 
     class Session:
         def approve(self, proposals: list[Proposal]) -> list[Decision]:
@@ -110,7 +110,7 @@ def test_what_a_key_stores_covers_the_call_itself(first: list[str], more: list[s
     ],
 )
 def test_offered_rule_allows_its_examples(line: str, root: Path) -> None:
-    """What the person is shown is what would happen."""
+    """The examples shown to the person match what the rule does."""
     offers = rules_in(root).prepare_proposal(command(line)).wider
     assert len(offers) == 2
     for offer in offers:
@@ -128,7 +128,7 @@ def test_offered_rule_allows_its_examples(line: str, root: Path) -> None:
 
 
 def test_no_rule_is_offered_or_kept_for_protected_paths(root: Path) -> None:
-    """Even if whoever answers wants it kept."""
+    """Even if the decision asks for it."""
     rules = rules_in(root)
     for proposal in (command("cat .env"), changing(".github/workflows/ci.yml")):
         offered = rules.prepare_proposal(proposal)

@@ -230,7 +230,7 @@ def test_an_allowed_line_runs_nothing_but_listed_commands(shell: str, line: str,
 
 
 def test_wrapper_commands_are_stripped() -> None:
-    """What they run is what is compared with rules; shells of their own are read as lines."""
+    """Rules apply to the wrapped command; nested shells are parsed as lines."""
     assert words_of("timeout 30 make test && nice -n 5 rg x | time wc -l; env ls; nohup a") == [
         ("make", "test"),
         ("rg", "x"),

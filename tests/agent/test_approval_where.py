@@ -90,7 +90,7 @@ def test_read_only_commands_run_unasked_only_inside_folder_and_sandbox(file: Pat
 
 
 def test_suggested_rule_includes_the_folder(file: Path, tmp_path: Path) -> None:
-    """What was allowed in a folder is written down with it, and read back as the same."""
+    """It is stored with the folder and read back unchanged."""
     proposal = command("make test && make lint", "vendor/good one")
     assert suggest_rule(proposal) == 'in "vendor/good one": make test && make lint'
     assert wider(proposal)[0].pattern == 'in "vendor/good one": make test * && make lint *'
@@ -162,7 +162,7 @@ def test_leaving_the_sandbox_needs_approval_in_every_mode(file: Path) -> None:
 
 
 def test_sandboxed_commands_may_run_unasked(file: Path) -> None:
-    """Whatever they are, doubtful lines too; rules that forbid or ask still hold, and only where the person said so."""
+    """Doubtful lines too, if the setting allows it; deny and ask rules still apply."""
     line = "pytest $(cat args) > out"
     assert said(Rules("ask", file=file), command(line, held="sandboxed")) == "ask"
     rules = Rules("ask", file=file, sandboxed_unasked=True)
@@ -177,7 +177,7 @@ def test_sandboxed_commands_may_run_unasked(file: Path) -> None:
 
 
 def test_remembered_rule_includes_sandbox_and_folder(file: Path) -> None:
-    """What was allowed in the sandbox is not allowed outside of it, and the other way round."""
+    """Approval inside the sandbox does not apply outside, and vice versa."""
     for held, other in (("sandboxed", "outside"), ("outside", "sandboxed")):
         proposal = command("pip install x", "web", held)
         assert suggest_rule(proposal) == f"{held} in web: pip install x"

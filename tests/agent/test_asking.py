@@ -31,7 +31,7 @@ def test_answer_replaces_its_open_call_on_the_ledger(tmp_path: Path, kind: str) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_call_is_on_the_ledger_while_its_answer_streams(tmp_path: Path, kind: str) -> None:
-    """Whoever looks (another process, say, after a crash) finds it there before the first word."""
+    """Another process sees it there before the first word arrives."""
     with stage(tmp_path, Line(text="word " * 20, chunk=5, times=1), kind=kind, **BARE) as on:
         for happening in on.agent.events("go"):
             if isinstance(happening, Said):
@@ -43,7 +43,7 @@ def test_call_is_on_the_ledger_while_its_answer_streams(tmp_path: Path, kind: st
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_stopped_stream_is_charged_with_what_is_known(tmp_path: Path, kind: str) -> None:
-    """What the wire told before it broke off (Anthropic tells the prompt at once) is believed, the rest counted, all of it marked."""
+    """Usage that the wire reported is used, the rest is counted locally; the charge is marked as estimated."""
     usage = {"input": 777}
     with stage(tmp_path, Line(text="word " * 40, chunk=5, usage=usage, times=1), kind=kind, **BARE) as on:
         end: Finished | None = None
@@ -116,7 +116,7 @@ def test_stop_between_attempts_adds_no_cost(tmp_path: Path) -> None:
 
 
 def test_empty_answer_is_retried_once_then_reported(tmp_path: Path) -> None:
-    """No words and no call, twice: that is no answer, and the next start can go on."""
+    """After two empty answers the run ends; the next start can continue."""
     with stage(tmp_path, Line(text="", times=2), "Here I am.", **BARE) as on:
         seen = on.say("go")
         assert [s.kind for s in seen if isinstance(s, Noted)] == ["silent"]

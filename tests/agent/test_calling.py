@@ -124,7 +124,7 @@ def test_command_line_shows_the_whole_command(at: Bench, command: str, line: str
 
 
 def test_preview_escapes_control_characters(at: Bench) -> None:
-    """What moves a cursor on a screen is spelled out: a command must be what it looks like."""
+    """So that a command is what it looks like on a terminal."""
 
     def show(_context: ToolContext, _arguments: Mapping[str, Any]) -> Preview:
         return Preview(
@@ -236,7 +236,7 @@ def test_tool_output_is_cleaned_and_kept_whole(at: Bench) -> None:
 
 @pytest.mark.parametrize("longest", [5_000, 10 * HARDEST])
 def test_tool_output_over_the_limit_loses_its_middle(at: Bench, longest: int) -> None:
-    """The bound is a setting, and never more than what a record can hold."""
+    """The limit is a setting, capped by the size of a record."""
     bound = min(longest, HARDEST)
 
     @tool

@@ -176,7 +176,7 @@ def test_any_line_is_read_without_failing(line: str) -> None:
 
 
 def test_orders_run_through_the_loop_and_need_approval(engine: Engine, root: Path) -> None:
-    """A command is run after asking, recorded, and its outcome told."""
+    """A command runs after approval; the call and its result are recorded."""
     thread, person = engine.create("x"), Willing()
     with agent_in(thread, root, person) as agent:
         assert agent.offline
@@ -216,7 +216,7 @@ def test_failed_order_is_reported(engine: Engine, root: Path) -> None:
 
 
 def test_tasks_work_without_a_model(engine: Engine, root: Path) -> None:
-    """Begun, put before the person, completed; to-dos, memories and crops as well."""
+    """Start, submit for review and complete a task; to-dos, memories and crops work too."""
     thread = engine.create("x")
     with agent_in(thread, root) as agent:
         told(agent, "new task: tidy up")
@@ -238,7 +238,7 @@ def test_missing_tool_is_reported(engine: Engine) -> None:
 
 
 def test_help_lists_the_orders_of_available_tools(engine: Engine) -> None:
-    """Only for tools that are there, in the language of the person."""
+    """In the language of the user."""
     text = answer(engine.create("x"), "help", ["read_file", "remember"])
     assert "read FILE" in text
     assert "graph" not in text
@@ -267,7 +267,7 @@ QUOTE = re.compile(r"“(.*)”")
 
 
 def test_questions_are_answered_with_quotes_and_handles(engine: Engine) -> None:
-    """Who said it, when, and where it stands; the words are the words of the record."""
+    """The answer names the speaker, the time and the handle, and quotes verbatim."""
     thread = talk(engine)
     text = answer(thread, "which port does the staging server use?")
     first = next(line for line in text.splitlines() if line.startswith("- "))
@@ -303,7 +303,7 @@ def test_answer_says_when_nothing_was_found(engine: Engine) -> None:
 
 
 def test_companion_does_not_quote_the_question(engine: Engine, root: Path) -> None:
-    """Nor are earlier questions and answers of the companion: a quote of a quote is no source."""
+    """Nor earlier questions and answers of the companion."""
     thread = talk(engine)
     with agent_in(thread, root) as agent:
         first = told(agent, "which port does staging use?")[0].text

@@ -13,7 +13,7 @@ _BUDGET = 8_000
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
 def test_sixty_steps_stay_valid_and_within_budget(tmp_path: Path, kind: str) -> None:
-    """One turn of sixty steps: no request refused, every result in the record to the letter, batches instead of a compaction a step."""
+    """One turn of sixty steps: no request is refused, every result is recorded, compactions come in batches."""
     done = long_run(tmp_path, 60, _BUDGET, size=3_000, kind=kind, model="gpt-4o")
     assert (done.end, done.steps, done.refused, done.missing) == ("answered", 61, 0, 0)
     assert done.longest <= _BUDGET

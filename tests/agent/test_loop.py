@@ -279,7 +279,7 @@ def test_rejected_request_ends_the_run_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_resume_after_a_crash_in_a_tool_runs_the_remaining_calls(tmp_path: Path) -> None:
-    """As after a kill: the first call had begun, the second had not. The first is answered as unknown, the second carried out."""
+    """The call that had begun is answered as unknown; the one that had not is run."""
     calls = [call("wait_for_stop"), call("shake", what="tree")]
     with stage(tmp_path, calls, "after the crash", tools=TOOLS, standard=False) as on:
         on.thread.append("user", "go")
@@ -358,7 +358,7 @@ def git(root: Path, *words: str) -> str:
 
 
 def test_changes_are_committed_after_each_turn_if_configured(tmp_path: Path) -> None:
-    """The agent's file is committed at the end of the turn; what the person staged stays staged, and only that."""
+    """The agent's file is committed at the end of the turn; staged changes of the user stay staged."""
     answers = (call("shake", what="tree"), "shaken", "nothing to do")
     with stage(tmp_path, *answers, tools=TOOLS, standard=False, settings={"workspace_commit": "turn"}) as on:
         git(on.root, "init", "-q")

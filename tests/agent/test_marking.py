@@ -44,7 +44,7 @@ def test_instructions_in_output_are_framed(text: str) -> None:
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_ordinary_output_is_unchanged(text: str) -> None:
-    """Digests, edits and the provider's cache see the very bytes."""
+    """Digests, edits and the provider's cache depend on the exact bytes."""
     assert frame_result("run_command", text) == text
 
 

@@ -77,7 +77,7 @@ def test_mcp_call_results(at: Bench) -> None:
 
 
 def test_mcp_resources_can_be_read(at: Bench) -> None:
-    """Listed with their patterns, read by address: texts, pictures; what is not there is an error in words."""
+    """Resources are listed and read by URI: texts, images; a missing one is an error result."""
     reader = at.toolbox.get("harbour__read_resource")
     assert reader.effect == "network"
     assert "harbour://log · The log · Who came in." in reader.description
@@ -120,7 +120,7 @@ def asked_berth(tmp_path: Path, asking: McpServers, *said: str | None) -> tuple[
 
 
 def test_mcp_server_asks_the_person_during_a_call(tmp_path: Path, asking: McpServers) -> None:
-    """One question for each entry; what does not fit is asked again; an empty answer takes what is usual."""
+    """One question per field; an invalid answer is asked again; an empty answer takes the default."""
     told, person = asked_berth(tmp_path, asking, "Fram", "deep", "45", "starboard", "")
     assert told == "accepted: {'ship': 'Fram', 'draught': 45, 'side': 'starboard', 'tug': False}"
     questions = [question for question, _ in person.asked]
@@ -134,7 +134,7 @@ def test_mcp_server_asks_the_person_during_a_call(tmp_path: Path, asking: McpSer
 def test_declined_or_invalid_answers_are_not_sent(
     tmp_path: Path, asking: McpServers, said: tuple[str | None, ...]
 ) -> None:
-    """Nobody there, an empty answer, or one that does not fit after three tries: the server hears a refusal, and the line works on."""
+    """Without a person, or after an empty or three invalid answers, the server gets a refusal and stays connected."""
     assert asked_berth(tmp_path, asking, *said)[0] == "decline"
     again = tmp_path / "again"
     again.mkdir()
@@ -232,7 +232,7 @@ def test_close_ends_the_server_process(tmp_path: Path) -> None:
     ],
     ids=lambda server: server.name,
 )
-def test_a_server_that_cannot_be_used_is_told_and_the_others_work(tmp_path: Path, server: McpServer) -> None:
+def test_unusable_mcp_server_is_reported_and_the_others_work(tmp_path: Path, server: McpServer) -> None:
     with connect(tmp_path, [server, harbour()]) as connected:
         assert any(tool.name == "harbour__tide" for tool in connected.tools)
         [problem] = connected.problems
@@ -322,7 +322,7 @@ def test_invalid_mcp_table_is_refused(table: object, said: str) -> None:
 
 
 def test_nothing_starts_without_configured_servers(tmp_path: Path) -> None:
-    """Nothing is imported and nothing started where none are configured."""
+    """Nothing is imported or started."""
     assert connect(tmp_path) == McpServers(())
 
 
@@ -350,5 +350,5 @@ def test_mcp_tool_names_are_valid_and_unique() -> None:
         ),
     ],
 )
-def test_schemas_of_others_are_made_fit(given: object, wanted: object) -> None:
+def test_server_schemas_are_normalised(given: object, wanted: object) -> None:
     assert schema_of(given) == wanted

@@ -64,7 +64,7 @@ def test_empty_answer_omits_an_optional_entry() -> None:
 
 
 def test_empty_form_and_address_require_a_yes() -> None:
-    """Only a yes is one; the address is shown to the letter."""
+    """Only an explicit yes counts; the address is shown verbatim."""
     empty = ServerQuestion("s", "Go on?", {})
     assert QuestionRelay(Typing("yes"), "en").ask(empty) == ServerAnswer("accept", {})
     assert QuestionRelay(Typing("no"), "en").ask(empty) == DECLINED

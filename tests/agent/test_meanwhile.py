@@ -85,7 +85,7 @@ def run(tmp_path: Path) -> Iterator[AtWork]:
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such locks here")
 def test_rewind_is_refused_during_a_run(run: AtWork) -> None:
-    """By the command line, in words and as JSON; a look at what would happen is allowed; afterwards it works."""
+    """On the command line, as text and as JSON; a dry run is allowed; after the run it works."""
     refused = run.cli("rewind", run.thread, "2", "--yes")
     assert refused.returncode != 0
     assert "another agent is running in this thread" in refused.stderr

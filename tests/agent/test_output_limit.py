@@ -116,7 +116,7 @@ def test_reasoning_that_uses_up_the_limit_is_a_cut(tmp_path: Path, kind: str) ->
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_cut_tool_call_is_never_run(tmp_path: Path, kind: str, streamed: bool) -> None:
-    """Half a file is not written, whole calls before it are carried out, and the model is told what to do."""
+    """Complete calls before it are run, and the model is told to use smaller pieces."""
     both = (
         call("write_file", path="small.txt", content="x"),
         call("write_file", path="big.txt", content=LONG),
@@ -157,7 +157,7 @@ def _without_streams(on: Stage) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_repeatedly_cut_calls_end_the_run(tmp_path: Path, kind: str) -> None:
-    """Not sixty steps of it: three, whatever the model changes in between."""
+    """After three steps, even if the model changes the arguments each time."""
     line = Line(calls=(call("write_file", path="a{step}.txt", content=LONG),), fill=True)
     with stage(tmp_path, line, kind=kind, scenario={"max_output": 400}, rules=Rules("all")) as on:
         end = on.end("write")

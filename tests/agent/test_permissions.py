@@ -44,7 +44,7 @@ def test_missing_file_means_no_rules(file: Path) -> None:
 
 
 def test_permissions_file_ignores_the_settings_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A settings file inside a workspace must not bring the permissions there."""
+    """A settings file inside a workspace must not move the permissions there."""
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "work" / "config.toml"))
     assert tmp_path / "work" not in permissions_file().parents
 
@@ -144,7 +144,7 @@ def test_symlinked_permissions_file_stays_a_link(file: Path, tmp_path: Path) -> 
 
 
 def test_concurrent_additions_are_all_kept(file: Path) -> None:
-    """Each change is read, made and written as one."""
+    """Each change is read, applied and written atomically."""
     names = [f"tool_{n}" for n in range(24)]
 
     def work(some: list[str]) -> None:

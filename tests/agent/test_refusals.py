@@ -42,7 +42,7 @@ def before(thread: Thread, command: str) -> str | None:
 
 
 def test_equivalent_calls_have_the_same_fingerprint() -> None:
-    """Whatever the order of its arguments, the blanks of its command, and whether they came as text."""
+    """Regardless of argument order, blanks in the command, and arguments given as a string."""
     one = fingerprint("run_command", {"command": "rm  -rf\tbuild ", "seconds": 3})
     assert one == fingerprint("run_command", {"seconds": 3, "command": "rm -rf build"})
     assert one == fingerprint("run_command", '{"seconds": 3, "command": "rm -rf build"}')
@@ -66,7 +66,7 @@ def test_equivalent_calls_have_the_same_fingerprint() -> None:
     ],
 )
 def test_similar_commands_are_recognised(one: str, other: str, alike: bool) -> None:
-    """The same words to the same target, whatever the options; one bare word says too little."""
+    """The same words with the same target, ignoring options; one bare word is not enough."""
     prints = [fingerprint("run_command", {"command": line}) for line in (one, other)]
     assert same(*prints) is alike
 
@@ -109,7 +109,7 @@ def test_newest_reason_wins(engine: Engine) -> None:
 
 
 def test_deleted_refusals_do_not_count(engine: Engine) -> None:
-    """Only what stands in the history counts; restoring brings it back."""
+    """Only live messages count; restoring the message restores the refusal."""
     thread = engine.create("x")
     message = refuse(thread, "make x", "no")
     thread.delete(message.id)
@@ -119,7 +119,7 @@ def test_deleted_refusals_do_not_count(engine: Engine) -> None:
 
 
 def test_refusals_by_rule_or_policy_do_not_count(engine: Engine) -> None:
-    """A person who comes later has not refused anything yet."""
+    """A refusal without a person says nothing about what a person would answer."""
     thread = engine.create("x")
     refuse(thread, "make x", "nobody is there", by="policy")
     refuse(thread, "make y", "a rule forbids this", by="rule")
@@ -140,7 +140,7 @@ def test_fork_shares_earlier_refusals(engine: Engine) -> None:
 
 
 def test_ordinary_results_are_not_refusals(engine: Engine) -> None:
-    """Results that only speak of refusing, and metadata of another shape, are no refusals."""
+    """Results that mention refusals, and metadata of another shape, do not count."""
     thread = engine.create("x")
     odd: tuple[Json, ...] = (
         "refused",
@@ -155,7 +155,7 @@ def test_ordinary_results_are_not_refusals(engine: Engine) -> None:
 
 
 def test_refusals_older_than_a_thousand_messages_are_forgotten(engine: Engine) -> None:
-    """What was refused more than a thousand messages ago is forgotten."""
+    """So that a long history is not read completely."""
     thread = engine.create("x")
     refuse(thread, "make x", "long ago")
     for n in range(30):

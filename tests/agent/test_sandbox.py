@@ -59,7 +59,7 @@ rm -rf a
 def test_every_landlock_version_protects_the_folders(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older kernels know fewer rights; what they know is held, and the network can be denied on all of them."""
+    """Older kernels know fewer rights; those they know are enforced, and the network can be denied on all."""
     if ABLE.interface < version:
         pytest.skip(f"this kernel has version {ABLE.interface} of the interface")
     only(monkeypatch, replace(ABLE, interface=version, namespaces=False))
@@ -71,7 +71,7 @@ def test_every_landlock_version_protects_the_folders(
 
 
 def test_each_landlock_version_includes_earlier_rights() -> None:
-    """Every version knows what the one before it knew."""
+    """Rights are only added."""
     known = [kernel.rights(version) for version in range(1, 8)]
     assert all(a & b == a for a, b in pairwise(known))
     assert known[0] == (1 << 13) - 1
@@ -131,7 +131,7 @@ def test_unsupported_sandbox_is_an_error(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_doctor_reports_sandbox_support(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not there and not asked for is no fault; asked for and not there is one; what is not held is named."""
+    """A sandbox that is unsupported is a failure only if it is configured; its limits are listed."""
     wanted = Settings(agent_sandbox="workspace")
     only(monkeypatch, NONE)
     assert check_sandbox(Settings())[0] is None
@@ -147,7 +147,7 @@ def test_doctor_reports_sandbox_support(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_sandbox_settings_are_validated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words that are no choice, and folders that are none, are refused by name."""
+    """Unknown values and folders that do not exist are refused by name."""
     with pytest.raises(InvalidInput, match=r"agent\.sandbox "):
         load({"agent_sandbox": "jail"})
     only(monkeypatch, KernelSupport(7, namespaces=False, calls=True))
@@ -175,7 +175,7 @@ def test_store_settings_and_keys_are_protected(tmp_path: Path, monkeypatch: pyte
 
 
 def test_walk_covers_everything_but_protected_paths(tmp_path: Path) -> None:
-    """Everything but what is protected, in as few places as can be; links are left out."""
+    """With as few paths as possible; links are left out."""
     for name in ("a/b/keys", "a/c/d", "e/f"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "a" / "file").touch()
@@ -231,7 +231,7 @@ def test_sandbox_plan_is_deterministic(tmp_path: Path) -> None:
 
 
 def test_root_as_working_folder_excludes_devices_and_protected_paths(tmp_path: Path) -> None:
-    """With `/` as the working folder, disks, the kernel's own files and what is protected stay out."""
+    """With `/` as the working folder, devices, /proc, /sys and protected paths are not writable."""
     able = replace(ABLE, namespaces=False)
     made = Sandbox("workspace", "allow", Path("/"), protected=(tmp_path,))
     written = [path for path, right in made.plan({}, able)["rules"] if right & kernel.MAKE_REG]
@@ -240,7 +240,7 @@ def test_root_as_working_folder_excludes_devices_and_protected_paths(tmp_path: P
 
 
 def test_symlink_among_hidden_services_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command could otherwise take from the next ones what they need."""
+    """Otherwise a command could hide files that later commands need."""
     (tmp_path / "tmux-1").mkdir()
     (tmp_path / "tmux-2").symlink_to("/usr")
     monkeypatch.setattr(

@@ -25,7 +25,7 @@ def _no_temporary(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_landlock
 def test_leaving_the_sandbox_needs_approval_even_if_all_is_allowed(tmp_path: Path) -> None:
-    """With everything allowed, the sandbox still holds; the retry outside is asked about, and the record tells both apart."""
+    """The retry outside the sandbox is asked about, and the record distinguishes the two calls."""
     line = f"echo x > {tmp_path / 'beside'}"
     answers = (
         call("run_command", command=line),
@@ -62,7 +62,7 @@ def test_refused_outside_command_is_not_run(tmp_path: Path) -> None:
 
 @needs_landlock
 def test_commands_of_the_person_run_outside_the_sandbox(tmp_path: Path) -> None:
-    """The sandbox holds agents; who types a command means what they type."""
+    """The sandbox applies to agents, not to commands that the user types."""
     with stage(tmp_path, settings=SANDBOX) as on:
         list(on.agent.command(f"touch {tmp_path / 'mine'}"))
         assert (tmp_path / "mine").exists()

@@ -61,7 +61,7 @@ def test_git_settings_that_name_programs_are_reported(setting: str, tmp_path: Pa
 
 
 def test_new_and_changed_git_hooks_are_reported(tmp_path: Path) -> None:
-    """New, changed, a link; one that goes away is none."""
+    """New hooks, changed hooks and links; a removed hook is not reported."""
     _repository(tmp_path)
     hooks = tmp_path / ".git" / "hooks"
     (hooks / "commit-msg").write_text("exit 0\n")
@@ -78,7 +78,7 @@ def test_new_and_changed_git_hooks_are_reported(tmp_path: Path) -> None:
 
 @needs_landlock
 def test_result_line_names_git_hooks_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sandbox cannot hold it, so it is said."""
+    """The sandbox cannot prevent them, so they are reported."""
     monkeypatch.setenv("BACKSCROLL_AGENT_SANDBOX", "workspace")
     with bench(tmp_path) as at:
         _repository(at.root)

@@ -189,7 +189,7 @@ def test_unknown_tool_name_suggests_similar_ones() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_tool_specs_are_identical_every_time(wire: Any) -> None:
-    """It stands at the very front of every prompt: one changed byte and nothing is cached."""
+    """They start every prompt: one changed byte invalidates the whole cache."""
     first = json.dumps(Toolbox(standard_tools(Path())).specs(wire))
     assert first == json.dumps(Toolbox(standard_tools(Path())).specs(wire))
     one = json.loads(first)[0]
@@ -202,7 +202,7 @@ def test_tool_specs_are_identical_every_time(wire: Any) -> None:
 
 
 def test_built_in_tools_and_their_parameters_are_described() -> None:
-    """Every one says what it is for, and every parameter says what it means."""
+    """Every tool and every parameter has a description."""
     for each in Toolbox(standard_tools(Path())):
         assert len(each.description) > 60, each.name
         for name, rules in each.parameters["properties"].items():

@@ -17,7 +17,7 @@ from backscroll.testing import Line, Scenario, ScriptedServer
 
 
 def test_warmup_writes_nothing_and_sends_no_request(tmp_path: Path):
-    """The log is the same before and after, though files changed meanwhile, and the service hears nothing."""
+    """The log stays the same although files changed, and the service receives no request."""
     root = tmp_path / "work"
     root.mkdir()
     with (
@@ -83,7 +83,7 @@ def test_warmup_is_off_without_background_work(tmp_path: Path):
 
 @pytest.mark.parametrize("kind", ["openai", "openai-responses", "anthropic"])
 def test_warmup_uses_the_wire_of_the_client(kind: str):
-    """What is rehearsed is spelled for the wire on which it will be sent."""
+    """The warm-up prompt is rendered for the wire on which it would be sent."""
     provider = Provider("here", kind=kind, base_url="http://127.0.0.1:9/v1", model="m")  # type: ignore[arg-type]
     client = client_for(provider, {})
     assert provider.wire == client.wire

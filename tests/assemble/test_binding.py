@@ -127,14 +127,14 @@ def test_changes_that_make_thinking_invalid(after: Sent, where: str, invalid: st
 
 
 def test_removing_a_trailing_block_invalidates_later_thinking() -> None:
-    """A text block that rode on the newest message and is not sent again: what was thought after it is invalid."""
+    """A text block on the newest message that is not sent again invalidates thinking made after it."""
     before = sent([user("go", "recalled: a.txt")])
     after = sent([user("go"), reply(thought("one"), "done"), user("more")])
     assert found(after, [before]) == ("messages[1].content[0]", "messages[1].content[0]")
 
 
 def test_thinking_between_calls_is_bound_to_earlier_blocks() -> None:
-    """Two thoughts in a reply: the second is bound to what the reply said before it."""
+    """The second thinking block of a reply is bound to what precedes it in the reply."""
     asked = sent([user("go")])
     both = [
         user("go"),
@@ -149,7 +149,7 @@ def test_thinking_between_calls_is_bound_to_earlier_blocks() -> None:
 
 
 def test_deferred_tool_binds_thinking_after_its_first_mention() -> None:
-    """What was thought before it was pointed to stays valid; what was thought after depends on what it is."""
+    """Thinking before the first mention stays valid; later thinking depends on the tool's definition."""
     later = {"name": "later", "input_schema": {}, "defer_loading": True}
     pointed = {
         "type": "tool_result",
@@ -192,7 +192,7 @@ def test_images_are_compared_by_their_bytes() -> None:
 
 
 def test_models_that_bind_thinking() -> None:
-    """By family and version; older ones and other vendors do not, unless told so."""
+    """By family and version; older models and other vendors do not, unless enforced."""
     for name in (
         "claude-fable-5-1",
         "claude-mythos-5-2-20261109",
@@ -227,7 +227,7 @@ def test_models_that_bind_thinking() -> None:
     ],
 )
 def test_growth_on_the_openai_wires(before: list[str], after: list[str], where: str | None) -> None:
-    """V11: the newest message may go on, everything else stays."""
+    """V11: the newest message may grow, everything else must stay the same."""
     one, two = ([{"role": "user", "content": words} for words in side] for side in (before, after))
     flaws = check_growth(Sent(one, "openai-chat"), Sent(two, "openai-chat"))
     assert [(f.rule.id, f.where) for f in flaws] == ([] if where is None else [("V11", where)])

@@ -129,7 +129,7 @@ def _result_in(asked: Any) -> str:
 
 
 def test_imported_and_old_results_are_excerpted(tmp_path: Path) -> None:
-    """Not only the newest step, and not only what our own tools gave: whatever a prompt shows for the first time."""
+    """Every result that a prompt shows for the first time, not only the newest and our own."""
     giant = "\n".join(f"row {n}" for n in range(60_000))
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         thread = engine.create("t")

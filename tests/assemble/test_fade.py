@@ -34,7 +34,7 @@ def test_specific_strings_are_found(text: str, wanted: list[str]) -> None:
 
 
 def test_long_run_of_capitals_is_scanned_in_linear_time() -> None:
-    """Whoever began anew at every capital would never come to the end of this."""
+    """Restarting at every capital letter would take quadratic time."""
     assert strings_in_text("F" * 300_000 + " and Mira Vale") == {"Mira Vale"}
 
 
@@ -67,7 +67,7 @@ def session() -> list[Message]:
 
 
 def test_discussed_rows_of_a_long_result_are_kept() -> None:
-    """Of a fresh result that is too long, the rows stay that have to do with what was talked about."""
+    """Rows of a fresh result that relate to the conversation stay."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     _, result = trail.seen[1].leaves
     kept = PieceSelector(trail, set(), set()).fresh([result], 400)
@@ -79,7 +79,7 @@ def test_discussed_rows_of_a_long_result_are_kept() -> None:
 
 
 def test_strings_already_shown_are_not_chosen() -> None:
-    """Neither as a note nor as a piece."""
+    """Neither as notes nor as pieces."""
     trail = Trail(Meter(count), Slots()).extend(units(session()))
     shown = {"user_017", "629-XQ"}
     kept = PieceSelector(trail, shown, set()).choose([RetentionUnit(trail.seen[1])], 200, 200)

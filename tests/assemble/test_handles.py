@@ -84,7 +84,7 @@ def test_sentences_about_handles_are_removed(language: str) -> None:
 
 
 def test_handle_of_a_cut_argument_is_removed() -> None:
-    """The handle in place of what was cut goes; one that the model wrote itself stays."""
+    """A handle that the model wrote itself stays."""
     call = ToolCall("c", "expand", {"cut": f"abc… {handle_of(HOME)}", "handle": OTHER})
     shown = without_handles(Block("assistant", (call,), Section.RECENT, Level.DIGEST, (HOME,), HOME)).parts[0]
     assert isinstance(shown, ToolCall)

@@ -63,7 +63,7 @@ def test_the_index_is_bounded_and_can_go_on(history: list[Message], most: int, d
 
 
 def test_notes_are_chosen_from_the_index() -> None:
-    """A string that was read before the window and is not shown comes back as a note, and names where it was read."""
+    """A string read before the window and not shown returns as a note that names its source."""
     entry = IndexedString("billing_gateway_token", ref(3), 4, 0, 0, 1, 3)
     trail = trail_of([message(9, "user", Text("Go on."))], (entry,))
     sources = [RetentionUnit(seen) for seen in trail.seen]
@@ -74,7 +74,7 @@ def test_notes_are_chosen_from_the_index() -> None:
 
 
 def test_string_in_a_short_result_is_worth_more_than_in_a_listing() -> None:
-    """Of two results that were read once, the one with three names tells more about each than a listing of hundreds."""
+    """A result with three names says more about each than a listing of hundreds."""
     letters = "abcdefghijklmnopqr"
     listing = "\n".join(f"src/part_{one}{two}.py" for one in letters for two in letters)
     trail = trail_of(
@@ -92,7 +92,7 @@ def test_string_in_a_short_result_is_worth_more_than_in_a_listing() -> None:
 
 
 def test_parts_of_compound_strings_are_found() -> None:
-    """What a path or a dotted name shows anyway needs no note of its own."""
+    """Parts of a path or dotted name that is shown need no note."""
     found = parts_of_strings(["src/app/main.py", "agent.TokenUsage", "two words.here"])
     assert {"main.py", "app/main.py", "src/app", "TokenUsage", "agent", "app"} <= found
     assert not any("words" in part for part in found)

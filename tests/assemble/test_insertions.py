@@ -65,7 +65,7 @@ def test_quoted_text_is_sent_as_a_tool_result(wire: Wire, section: Section) -> N
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_quoted_text_is_framed_without_tools(wire: Wire) -> None:
-    """A call cannot stand where no tools are offered; the words are never the developer's."""
+    """Without tools there can be no tool call; quoted text is never a developer message."""
     out = sent(wire, ASKED, quoted(), tools=False)
     text = json.dumps(out.messages)
     assert TOOL not in text
@@ -127,7 +127,7 @@ def test_own_text_is_not_framed() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_memory_after_the_first_message_is_an_insertion(wire: Wire) -> None:
-    """In front it is what it was; behind, our own words; a pinned message stays the message that it is."""
+    """At the front it is not; a pinned message is never an insertion."""
     memory = task("likes tea", Section.MEMORY)
     front = sent(wire, memory, ASKED)
     assert front.inserted == ()
@@ -151,7 +151,7 @@ def test_insertions_as_mid_conversation_system_messages() -> None:
 
 
 def test_user_message_after_a_system_insertion_gets_a_placeholder_reply() -> None:
-    """No reply came: a short one stands between, because the wire refuses the user right behind a system message."""
+    """The wire refuses a user message directly after a system message."""
     out = sent(ANTHROPIC, ASKED, task("one"), block("user", "hello?"), insertions="system")
     assert [m["role"] for m in out.messages] == ["user", "system", "assistant", "user"]
     assert out.messages[2]["content"][0]["text"] == NO_REPLY

@@ -119,7 +119,7 @@ def test_compactions_follow_each_other(history: list[Message], later: list[Messa
 
 
 def test_long_session_is_compacted_to_its_target() -> None:
-    """Steps become lines with what is likely to be needed, and the newest steps stay as they are."""
+    """Steps become lines that keep what is likely to be needed; the newest steps are unchanged."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=6000)
     assert made is not None
@@ -130,7 +130,7 @@ def test_long_session_is_compacted_to_its_target() -> None:
 
 
 def test_second_compaction_leaves_condensed_blocks_unchanged() -> None:
-    """The second compaction leaves what the first condensed as it stands, so that a cache still holds it."""
+    """So that the cache of the prefix stays valid."""
     eye, history = lens(), session(30)
     first = compact(units(history), None, eye, target=6000)
     assert first is not None
@@ -143,7 +143,7 @@ def test_second_compaction_leaves_condensed_blocks_unchanged() -> None:
 
 
 def test_kept_pieces_appear_verbatim_in_the_view() -> None:
-    """Pieces that a compaction keeps stand in the prompt exactly as they were said."""
+    """Each kept piece is found in the prompt unchanged."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=6000)
     assert made is not None
@@ -158,7 +158,7 @@ def test_kept_pieces_appear_verbatim_in_the_view() -> None:
 
 
 def test_condensed_steps_name_their_handle() -> None:
-    """Whatever is hidden can be asked for again."""
+    """So that the originals can be expanded."""
     mine, eye = units(session(40)), lens()
     made = compact(mine, None, eye, target=9000)
     assert made is not None
@@ -169,7 +169,7 @@ def test_condensed_steps_name_their_handle() -> None:
 
 
 def test_boosted_results_keep_more_pieces() -> None:
-    """What was asked for again after earlier compactions is kept rather than the rest."""
+    """Results like those expanded after earlier compactions keep more."""
     mine, eye = units(session(40)), lens()
     wanted = mine[6].messages[1].revision
     plain = compact(mine, None, eye, target=9000)
@@ -181,7 +181,7 @@ def test_boosted_results_keep_more_pieces() -> None:
 
 
 def test_giant_fresh_result_is_trimmed_and_nothing_else_changes() -> None:
-    """What stands before it is untouched, its reply keeps its reasoning and its call, and its handle stands."""
+    """Earlier blocks, reasoning and the call stay the same; the result names its handle."""
     history = session(3)
     number = len(history) + 1
     giant = "\n".join(f"row {i}: status_{i} of /var/log/app_{i}.log" for i in range(900))
@@ -222,7 +222,7 @@ def test_compact_leaves_short_histories_alone() -> None:
 
 
 def test_compaction_names_the_first_remaining_unit() -> None:
-    """Where the oldest are gone the compaction names the first unit that is shown by itself."""
+    """If the oldest units are left out, `start` names the first that is shown."""
     history = [message(1, "system", Text("Rules."))]
     for n in range(200):
         history.append(message(len(history) + 1, "user", Text(f"Tell me about case_{n}, please.")))
@@ -239,7 +239,7 @@ def test_compaction_names_the_first_remaining_unit() -> None:
 
 
 def test_notes_of_dead_revisions_are_not_shown() -> None:
-    """Notes whose revision was deleted or replaced are not shown; others are."""
+    """Notes whose revision was deleted or replaced are dropped."""
     mine, eye = units(session(4)), lens()
     notes = (CompactionNote("order_77", ref(4), mine[3].id), CompactionNote("发票 2041", ref(6), mine[3].id))
     made = Compaction(upto=mine[-1].last, levels={mine[2].id: Level.GIST}, notes=notes)
@@ -253,7 +253,7 @@ def test_notes_of_dead_revisions_are_not_shown() -> None:
 
 
 def test_kept_ranges_do_not_apply_to_an_edited_message() -> None:
-    """Ranges hang on the revision: once a message is edited, nothing of it is shown by the ranges of its old words."""
+    """Ranges belong to a revision, so an edited message shows none of them."""
     history = session(40)
     mine, eye = units(history), lens()
     made = compact(mine, None, eye, target=9000)
@@ -267,7 +267,7 @@ def test_kept_ranges_do_not_apply_to_an_edited_message() -> None:
 
 
 def test_notes_from_before_the_window_are_carried_over() -> None:
-    """When everything is chosen anew, notes whose text is not among the units any more stay, unless their source is dead."""
+    """Unless their source is dead."""
     eye, gone = lens(), ref(90_001)
     mine = units(session(30))
     note = CompactionNote("合同 7731-B", gone, mine[4].id)

@@ -54,7 +54,7 @@ def test_below_the_minimum_the_error_names_it(history: list[Message]) -> None:
 
 
 def test_giant_result_is_cut_in_the_middle_with_its_handle() -> None:
-    """Beginning and end stay, the rest is one handle away, and small neighbours stay whole."""
+    """Beginning and end stay, the rest is behind the handle, and small neighbours stay whole."""
     giant = "\n".join(f"row {i}" for i in range(5000))
     history = [
         message(1, "user", Text("Look.")),
@@ -95,7 +95,7 @@ def test_the_newest_step_is_there_with_all_of_its_results(sizes: list[int], past
 
 
 def test_omitted_messages_are_named_in_one_line() -> None:
-    """Where the oldest are left out, one line says by which handle they are found."""
+    """The line has the handle of the omitted messages."""
     history = [message(n, "user" if n % 2 else "assistant", Text("words " * 40)) for n in range(1, 42)]
     mine = units(history)
     fitted = fit_last(view(mine, None, lens()), 700, METER, find_held_messages(mine))

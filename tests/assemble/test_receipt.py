@@ -134,7 +134,7 @@ def test_receipt_total_counts_tools_messages_and_reserve() -> None:
 
 
 def test_receipt_sections_follow_the_order_of_the_prompt() -> None:
-    """Tools first, the answer last, what is empty not at all."""
+    """Tools first, the reserve last; empty sections are left out."""
     items = (item("a", "recent", 5), item("b", "system", 7), item("c", "recent", 1), item("d", "graph", 0))
     assert list(receipt(items=items).sections().items()) == [
         ("tools", 50),
@@ -172,7 +172,7 @@ def test_receipt_item_names_its_handle() -> None:
 
 
 def test_item_mark_depends_on_content_only() -> None:
-    """Where something stands and why does not change its mark; what it says and who says it does."""
+    """Section and reason do not change it; text and author do."""
     assert mark_of(block(section_free := "x")) == mark_of(block("x", reason="other", tokens=99))
     assert mark_of(block(section_free)) != mark_of(block("y"))
     assert mark_of(block("x")) != mark_of(block("x", author="Ann"))
@@ -190,7 +190,7 @@ def test_the_same_prefix_is_the_longest_one(one: str, other: str) -> None:
 
 
 def test_shared_prefix_counts_as_cached() -> None:
-    """Up to the first difference; what was added to the prompt before is sent again, and cached like everything else."""
+    """Up to the first difference."""
     before = receipt(items=(item("a"), item("b"), item("t", "operations")))
     marked, tokens = with_cached([item("a"), item("b"), item("t", "operations"), item("c")], before)
     assert [i.cached for i in marked] == [True, True, True, False]

@@ -30,7 +30,7 @@ def test_empty_texts_have_no_relevance() -> None:
 
 
 def test_chinese_text_is_segmented() -> None:
-    """Words without spaces between them are found all the same."""
+    """Words are found without spaces between them."""
     task = "把座钟的秘密写出来"
     assert relevance(task, ["墙上的老座钟敲了一下，这是它的秘密"]) > relevance(task, ["外婆家的柿子树结果了"])
 

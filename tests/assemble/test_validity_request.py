@@ -51,7 +51,7 @@ def test_wire_is_recognised_from_the_request(value: Any, wire: str) -> None:
 
 
 def test_repaired_request_keeps_its_other_fields() -> None:
-    """Only the prompt changes; a batch entry keeps what stands around the body."""
+    """Only the prompt changes; a batch entry keeps the fields around the body."""
     body = {
         "model": "gpt-5",
         "temperature": 0,
@@ -94,7 +94,7 @@ def test_system_and_options_are_repaired_too() -> None:
 
 
 def test_only_whole_requests_state_their_tools() -> None:
-    """A request without tools sends none, whether it names its model or not; a mere list of messages does not say."""
+    """A request without tools sends none; a bare list of messages leaves the tools unknown."""
     assert request_of({"model": "m", "messages": [USER]}).tools == []
     assert request_of({"messages": [USER]}).tools == []
     assert request_of([USER]).tools is None
@@ -122,7 +122,7 @@ def test_value_without_a_prompt_is_refused() -> None:
     ],
 )
 def test_claude_versions_are_parsed(name: str | None, version: tuple[int, int] | None) -> None:
-    """As providers and routers spell them; a date is no version."""
+    """As providers and routers write them; a date is not a version."""
     assert models.claude(name) == version
 
 

@@ -229,7 +229,7 @@ ALONGSIDE = {
     "case", CASES, ids=lambda case: f"{case.rule}-{case.wire}-{json.dumps(case.broken)[:40]}"
 )
 def test_broken_rule_is_named_and_repaired(case: Case) -> None:
-    """`check` names this rule and no other, `repair` gives the expected prompt, and a judge of its own agrees."""
+    """`check` reports only this rule, `repair` gives the expected prompt, and an independent checker agrees."""
     found = {flaw.rule.id for flaw in check(case.broken, case.wire, **case.more)}
     assert case.rule in found
     assert found - {case.rule} <= ALONGSIDE.get((case.rule, case.wire), set())
@@ -266,7 +266,7 @@ RIGHT: list[tuple[str, list[Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("wire", "messages", "more"), RIGHT)
 def test_valid_prompt_is_left_alone(wire: Wire, messages: list[Any], more: dict[str, Any]) -> None:
-    """No rule is named for a prompt that a service takes, and repair hands back the very same messages."""
+    """No rule is reported, and repair returns the same message objects."""
     assert check(messages, wire, **more) == []
     done = repair(messages, wire, **more)
     assert done.changes == []
@@ -289,7 +289,7 @@ def test_unsupported_clear_at_is_dropped_and_the_message_kept(clear_at: str, bet
 
 
 def test_every_rule_is_tested_here() -> None:
-    """A rule that nobody breaks in a test would be a rule that nobody checks."""
+    """Every rule has a case that breaks it."""
     between = {
         "V2",
         "V3",
@@ -322,7 +322,7 @@ def test_documentation_lists_every_rule() -> None:
 
 
 def test_repaired_ids_are_derived_from_the_old_ones() -> None:
-    """V5: the same prompt gives the same ids at any time, call and result agree, and ids stay apart."""
+    """V5: the same prompt gives the same ids; call and result match, and ids stay unique."""
     prompt = [user(), reply([use("a b"), use("a/b")]), user([result("a b", "1"), result("a/b", "2")])]
     one, two = repair(prompt, "anthropic"), repair(prompt, "anthropic")
     assert one.messages == two.messages
@@ -332,14 +332,14 @@ def test_repaired_ids_are_derived_from_the_old_ones() -> None:
 
 
 def test_repair_keeps_signed_thinking_unchanged() -> None:
-    """A7: thinking with its signature is the same object after a repair that had to mend something else."""
+    """A7: signed thinking is the same object after repairing something else."""
     thought = thinks("老实说 …")
     done = repair([user(), reply([thought, text(" "), use()]), user([result()])], "anthropic")
     assert done.messages[1]["content"][0] is thought
 
 
 def test_thinking_cannot_be_enabled_mid_loop() -> None:
-    """A7: a running loop that was begun without thinking goes on without it; the next turn may think again."""
+    """A7: a loop that started without thinking continues without it; the next turn may think again."""
     more = {
         "options": {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 9},
         "tools": [{"name": "ls"}],
@@ -397,20 +397,20 @@ def test_histories_of_other_wires_keep_their_calls(given: list[Any], wire: Wire,
 
 
 def test_leading_system_messages_join_the_system_prompt() -> None:
-    """A9: what stands before the first user message belongs to the top level, after what is there already."""
+    """A9: system messages before the first user message are appended to the system prompt."""
     done = repair([{"role": "system", "content": "two"}, user()], "anthropic", system="one")
     assert done.system == [text("one"), text("two")]
     assert done.messages == [user()]
 
 
 def test_previous_response_without_instructions_is_flagged() -> None:
-    """R6: without instructions beside a previous response, the sender is told; repair cannot know them."""
+    """R6: repair cannot know the missing instructions, so the flaw is reported."""
     flaws = check([user()], RESPONSES, options={"previous_response_id": "resp_1"})
     assert [(flaw.rule.id, flaw.where) for flaw in flaws] == [("R6", "instructions")]
 
 
 def test_changes_name_rule_place_and_repair() -> None:
-    """Each change names its rule, the place in the given list, what was wrong and what was done."""
+    """Each change names its rule, its index in the input, the flaw and the repair."""
     done = repair([user(), asks("c1"), user("")], "openai-chat")
     assert [(c.rule.id, c.where) for c in done.changes] == [
         ("V4", "messages[2]"),
@@ -454,7 +454,7 @@ STEP = [user("a"), asks("c1", "c2"), tool("c1"), tool("c2"), reply(), user("b")]
 
 
 def test_crop_must_keep_system_text_and_latest_request() -> None:
-    """V8: system text and the latest request of the user survive, whatever else goes."""
+    """V8: system text and the latest user message must survive."""
     whole = Sent([{"role": "system", "content": "s"}, *STEP], "openai-chat")
     assert check_crop(whole, Sent([whole.messages[0], STEP[-1]], "openai-chat")) == []
     assert ids(check_crop(whole, Sent([STEP[-1]], "openai-chat"))) == ["V8"]
@@ -498,7 +498,7 @@ def test_crop_that_does_not_shrink_is_flagged() -> None:
 
 
 def test_crop_must_keep_item_order_and_the_newest_compaction() -> None:
-    """R3, R7: surviving items stand as they stood, and nothing behind the newest compaction goes."""
+    """R3, R7: items keep their order, and nothing after the newest compaction is removed."""
     items = [user("a"), reply("b"), {"type": "compaction", "encrypted_content": "x"}, user("c")]
     whole = Sent(items, "openai-responses")
     assert check_crop(whole, Sent(items[2:], "openai-responses")) == []
@@ -507,7 +507,7 @@ def test_crop_must_keep_item_order_and_the_newest_compaction() -> None:
 
 
 def test_changes_that_invalidate_the_cache() -> None:
-    """C4, A12: tools, model, system, thinking; a mark that only moved is no change."""
+    """C4, A12: tools, model, system, thinking; a moved cache mark does not count."""
     one = Sent(
         [user([text("a", **MARK)])],
         "anthropic",

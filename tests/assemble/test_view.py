@@ -61,7 +61,7 @@ def test_digest_keeps_text_and_calls_and_shortens_results() -> None:
 
 
 def test_digest_shows_kept_lines() -> None:
-    """The lines that were chosen stand to the letter, with gaps and the handle."""
+    """Kept lines are shown verbatim, with gaps and the handle."""
     made = Compaction(upto=ref(8), levels={ref(3): Level.DIGEST}, keeps={ref(4): ((0, 1), (30, 32))})
     (result,) = next(b for b in view(units(dialogue()), made, lens()) if b.message == ref(4)).parts
     assert result == ToolResult(
@@ -134,7 +134,7 @@ def test_older_user_message_is_verbatim_once_it_is_the_latest() -> None:
 
 
 def test_notes_survive_deletion_of_the_unit_they_precede() -> None:
-    """Notes are not lost with the unit before which they stood."""
+    """Notes stay at their position."""
     made = Compaction(
         upto=ref(8), levels={ref(3): Level.GIST}, notes=(CompactionNote("k_1", ref(4), ref(5)),)
     )
@@ -143,7 +143,7 @@ def test_notes_survive_deletion_of_the_unit_they_precede() -> None:
 
 
 def test_message_inserted_after_the_compaction_is_verbatim() -> None:
-    """The compaction did not look at it."""
+    """The compaction did not include it."""
     history = dialogue()
     inserted = [*history[:2], message(40, "user", Text("By the way.")), *history[2:]]
     made = Compaction(upto=ref(8), levels=dict.fromkeys((ref(3), ref(5), ref(7)), Level.GIST))
@@ -151,6 +151,6 @@ def test_message_inserted_after_the_compaction_is_verbatim() -> None:
 
 
 def test_protected_units_give_a_reason() -> None:
-    """Each protected unit says why."""
+    """System, latest user message, unanswered call."""
     history = [*dialogue(), message(9, "assistant", ToolCall("z", "ask", {}))]
     assert find_protected_units(units(history)) == {ref(1): "system", ref(8): "latest", ref(9): "unanswered"}

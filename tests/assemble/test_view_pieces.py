@@ -64,7 +64,7 @@ def test_pieces_are_numbered_across_text_arguments_and_results() -> None:
 
 
 def test_shortened_arguments_keep_their_type() -> None:
-    """A value stays a value, a string of JSON stays a string of JSON, and what is no JSON becomes JSON that says so."""
+    """An object stays an object, a JSON string stays valid JSON, and other text becomes JSON marked as cut."""
     long = "line of code that goes on and on\n" * 20
     for arguments in (
         {"path": "a.py", "text": long},

@@ -101,7 +101,7 @@ def test_responses_wire_renders_a_step() -> None:
 
 
 def test_anthropic_wire_renders_a_step() -> None:
-    """System on top, signed thinking first, all results in the next user message, failures told."""
+    """System at the top level, signed thinking first, all results in the next user message, errors flagged."""
     out = render(STEP, ANTHROPIC, same_model=True)
     assert out.system == [{"type": "text", "text": "Be brief."}]
     assert out.messages == [
@@ -218,7 +218,7 @@ def test_system_block_in_the_middle_is_rendered_per_wire() -> None:
 
 
 def test_anthropic_prompt_does_not_end_with_a_reply() -> None:
-    """The user asks to go on, unless the model is known to go on by itself."""
+    """A user message asks to continue, unless the model is known to accept a trailing reply."""
     blocks = [block("user", "a"), block("assistant", "b")]
     assert render(blocks, ANTHROPIC).messages[-1]["role"] == "user"
     assert render(blocks, ANTHROPIC, model="claude-opus-4-7").messages[-1]["role"] == "user"
@@ -241,7 +241,7 @@ def test_unknown_wire_is_refused() -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_insertions_follow_user_text(wire: Wire) -> None:
-    """Each by itself, behind the words that it was placed at; nothing before them is touched."""
+    """Each is placed separately after the text it belongs to; earlier blocks stay the same."""
     blocks = [block("user", "a"), block("assistant", "b"), block("user", "c")]
     bare, out = render(blocks, wire), render([*blocks, inserted("task 1"), inserted("task 2")], wire)
     assert out.inserted == (3, 4)
@@ -291,7 +291,7 @@ def long_history(turns: int) -> list[Block]:
 
 
 def test_anthropic_gets_at_most_four_cache_marks() -> None:
-    """Behind the system prompt, at the ends of sections, behind the newest message and what was inserted there; valid."""
+    """After the system prompt, at section ends, after the newest message and its insertions."""
     out = render(long_history(40), ANTHROPIC)
     assert 2 <= len(out.breakpoints) <= 4
     assert out.breakpoints[0] == Breakpoint("system", 0, 0)
@@ -333,7 +333,7 @@ def test_tools_are_cache_marked_without_a_system_prompt() -> None:
 
 
 def test_openai_gets_cache_breakpoints_only_on_request() -> None:
-    """C5: asked for, and from gpt-5.6 on; they never stand on a reply."""
+    """C5: on request, from gpt-5.6 on; never on a reply."""
     assert render(long_history(9), CHAT, model="gpt-5.6").breakpoints == ()
     assert render(long_history(9), CHAT, model="gpt-4.1", explicit_cache=True).breakpoints == ()
     out = render(long_history(9), CHAT, model="gpt-5.6", explicit_cache=True)
@@ -444,7 +444,7 @@ def vendor_types(wire: Wire) -> Any:
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of other tools are not at hand")
 def test_real_histories_are_valid_on_every_wire(tmp_path: Path) -> None:
-    """Every thread that the transcripts of other tools give, on all wires, with thinking and without: no flaw."""
+    """Every imported transcript, with and without thinking, has no flaw."""
     seen = 0
     with backscroll.open(tmp_path / "store.db") as store:
         for path in sorted(

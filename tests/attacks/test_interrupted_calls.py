@@ -29,7 +29,7 @@ def _causes(on: Any) -> list[str]:
 
 
 def test_interrupted_command_is_not_reported_as_not_run(tmp_path: Path) -> None:
-    """Who leaves the iterator while a command works finds it stopped in the record, with what it did to the files."""
+    """Leaving the iterator during a command records it as stopped, with its file changes."""
     slow = "echo begun; echo x > made.txt; sleep 30"
     with stage(tmp_path, [call("run_command", command=slow), call("run_command", command="ls")], "ok") as on:
         run = cast("Generator[Any]", on.agent.events("go"))
@@ -53,7 +53,7 @@ def test_interrupted_command_is_not_reported_as_not_run(tmp_path: Path) -> None:
 def test_interrupt_after_a_command_keeps_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """Ctrl-C between the end of a command and its record: the record still says what came of it, once."""
+    """Ctrl-C between the end of a command and its record: the result is recorded once."""
     real = getattr(RunContext, moment)
     struck: list[bool] = []
 
@@ -77,7 +77,7 @@ def test_interrupt_after_a_command_keeps_its_result(
 def test_interrupt_before_a_command_reports_it_as_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while the folder is looked at: nothing ran, and that is what the record says."""
+    """Ctrl-C while the folder is scanned: nothing ran, and the record says so."""
 
     def struck(self: RunContext) -> str:
         raise KeyboardInterrupt
@@ -91,7 +91,7 @@ def test_interrupt_before_a_command_reports_it_as_not_run(
 
 
 def test_denial_by_a_rule_is_not_reported_as_the_persons_refusal(tmp_path: Path) -> None:
-    """A model must not be told that a person said no where only a rule did."""
+    """The model must not be told that a person refused if only a rule did."""
     from backscroll.agent.approval.approval import Rules
 
     rules = Rules("ask", root=tmp_path, deny=["run_command(rm *)"], file=tmp_path / "permissions.toml")
@@ -104,7 +104,7 @@ def test_denial_by_a_rule_is_not_reported_as_the_persons_refusal(tmp_path: Path)
 
 
 def test_command_of_the_person_first_answers_open_calls(tmp_path: Path) -> None:
-    """`!command` after a crash: the calls that nobody answered get their result before anything stands between."""
+    """`!command` after a crash: open calls get their result before anything else is appended."""
     from backscroll.vocab.part import ToolCall
 
     with stage(tmp_path, "ok") as on:
@@ -117,7 +117,7 @@ def test_command_of_the_person_first_answers_open_calls(tmp_path: Path) -> None:
 
 
 def test_call_interrupted_by_a_crash_is_reported_as_begun(tmp_path: Path) -> None:
-    """After a crash in a command, saying something new neither calls it not run nor its files the person's."""
+    """A new message after the crash does not mark the call as not run, nor its files as manual edits."""
     from backscroll.engine.calls.replies import mark_at_work
     from backscroll.vocab.part import ToolCall
 
@@ -136,7 +136,7 @@ def test_call_interrupted_by_a_crash_is_reported_as_begun(tmp_path: Path) -> Non
 
 
 def test_failed_regenerate_keeps_an_answer_of_several_steps(tmp_path: Path) -> None:
-    """Making an answer again that fails, or is left before anything came: the steps before stand again."""
+    """A regeneration that fails or is abandoned early restores the earlier steps."""
     from backscroll.testing import Line
     from backscroll.testing.scenario import Fault
 

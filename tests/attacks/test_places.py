@@ -16,13 +16,13 @@ from tests.agent.scripted_agent import Told, call, stage
 
 
 def test_snapshot_of_a_whole_disk_is_refused(tmp_path: Path) -> None:
-    """Nobody waits for a snapshot of everything: it is refused before anything is read."""
+    """It is refused before anything is read."""
     with pytest.raises(InvalidInput, match="whole disk"):
         snapshots_for("/", tmp_path / "home")
 
 
 def test_oversized_folder_is_refused_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that is too large is told in words, the run goes on without snapshots, and no content was read."""
+    """The reason is reported, the run continues without snapshots, and no file is read."""
     monkeypatch.setattr(scan, "MOST_BYTES", 1000)
     read: list[str] = []
     monkeypatch.setattr(scan.FolderScanner, "_entry", lambda _self, _fd, path, *_: read.append(path))
@@ -35,7 +35,7 @@ def test_oversized_folder_is_refused_before_reading(tmp_path: Path, monkeypatch:
 
 
 def test_folder_deleted_during_a_run_is_reported(tmp_path: Path) -> None:
-    """Every call is answered in words, and so is the next run."""
+    """Every call gets a result, and the next run ends with a clear error."""
     gone = call("run_command", command="cd .. && rm -r work && echo gone")
     with stage(tmp_path, gone, call("write_file", path="a.txt", content="x"), "ok", "ok") as on:
         seen = on.say("go")
@@ -76,7 +76,7 @@ def test_store_in_the_working_folder_is_neither_changed_nor_rewound(tmp_path: Pa
 
 
 def test_busy_store_ends_a_run_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs an agent gets an end that says so, and no exception out of the middle."""
+    """The run ends with the reason instead of raising midway."""
     from backscroll.agent import agent as agent_module
     from backscroll.errors import StoreBusy
 

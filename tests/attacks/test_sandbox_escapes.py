@@ -103,7 +103,7 @@ READS = [
 def test_sandbox_cannot_read_protected_files(
     able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither on the screen nor in a file of the working folder."""
+    """Nor copy them into the working folder."""
     only(monkeypatch, able)
     with (at.secret / "store.db").open() as held:  # as the agent holds its store open
         for line in READS:
@@ -175,7 +175,7 @@ def test_sandbox_cannot_inspect_the_agent_process(at: Yard) -> None:
     ABLE.interface < 6, reason="signals can be held from version 6 of Landlock's interface on"
 )
 def test_sandbox_cannot_kill_outside_processes(at: Yard) -> None:
-    """Neither another program, nor the warden, nor the agent; its own processes it can end."""
+    """Neither other programs, nor the supervisor, nor the agent; it can kill its own processes."""
     other = subprocess.Popen(["sleep", "600"])
     try:
         for line in (f"kill -9 {other.pid}", "kill -9 $PPID", f"kill -0 {os.getpid()}"):
@@ -191,7 +191,7 @@ def test_sandbox_cannot_kill_outside_processes(at: Yard) -> None:
 def test_daemon_does_not_outlive_its_command(
     able: KernelSupport, at: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever session it makes for itself, and in whatever namespaces it is."""
+    """In any session and namespace."""
     only(monkeypatch, able)
     done = at.run(
         "(setsid nohup sh -c 'echo $$ > pid; exec sleep 600' >/dev/null 2>&1 &); until [ -s pid ]; do sleep 0.02; done"
@@ -261,7 +261,7 @@ def test_sandbox_without_network_cannot_send(
 def test_sandbox_with_network_can_send(
     at: Yard, listeners: tuple[socket.socket, socket.socket, socket.socket]
 ) -> None:
-    """The sandbox holds files; the network is another switch."""
+    """Files and network are separate settings."""
     tcp, udp, _ = listeners
     (at.root / "call.py").write_text(_CALL)
     done = at.run(f"{PYTHON} call.py {tcp.getsockname()[1]} {udp.getsockname()[1]} nobody")
@@ -270,7 +270,7 @@ def test_sandbox_with_network_can_send(
 
 @needs_namespaces
 def test_loopback_works_without_network(tmp_path: Path) -> None:
-    """Tests that start a server of their own go on working."""
+    """Tests that start their own server keep working."""
     at = yard(tmp_path, network="deny")
     code = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('heard')"
     assert at.run(f'{PYTHON} -c "{code}"').output == "heard\n"
@@ -278,7 +278,7 @@ def test_loopback_works_without_network(tmp_path: Path) -> None:
 
 @needs_namespaces
 def test_service_sockets_are_hidden(at: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container service that does what it is told would be a way out; its variable is not handed on either."""
+    """A container service would be a way out; its environment variable is not passed on either."""
     place = at.other / "docker.sock"
     service = socket.socket(socket.AF_UNIX)
     monkeypatch.chdir(at.other)  # the whole path may be too long for a socket
@@ -297,7 +297,7 @@ def test_service_sockets_are_hidden(at: Yard, monkeypatch: pytest.MonkeyPatch) -
 
 @needs_namespaces
 def test_sandbox_cannot_chmod_outside(at: Yard) -> None:
-    """Landlock does not know chmod; what is read-only does."""
+    """Landlock does not cover chmod; the read-only mount does."""
     keep = at.other / "keep"
     keep.chmod(0o640)
     at.run("chmod 777 ../other/keep ../other; touch -d 2001-01-01 ../other/keep; chmod 600 own")

@@ -19,7 +19,7 @@ KEY = "zq1234-hunter2-of-no-known-shape"
 def test_key_echoed_by_a_service_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, status: int
 ) -> None:
-    """Whatever a service says of our key when it refuses: no happening, no message and no error holds it."""
+    """No run event, message or error contains a key that a service repeats."""
     monkeypatch.setenv("SOME_NAME", KEY)
     fault = Fault(status, f"Authorization: Bearer {KEY} is not good", retry_after=0.01)
     with stage(tmp_path, Line(fault=fault), kind=kind) as on:
@@ -41,7 +41,7 @@ def test_key_echoed_by_a_service_is_not_shown(
 
 
 def test_password_in_an_unreachable_url_is_not_shown(tmp_path: Path) -> None:
-    """The address is told, so that it can be corrected, without what stands before the @."""
+    """The error shows the address without user name and password."""
     with stage(tmp_path, "ok") as on:
         on.agent._provider = Provider(
             "here", base_url="http://ada:hunter2@127.0.0.1:1/v1", model="gpt-4o", tries=1
@@ -54,7 +54,7 @@ def test_password_in_an_unreachable_url_is_not_shown(tmp_path: Path) -> None:
 def test_environment_keys_do_not_reach_prompts_through_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`env` shows no keys to the model, nor does the environment of the processes above."""
+    """Neither through `env` nor through the environment of parent processes."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("DATABASE_URL", f"postgres://ada:{KEY}@db/x")
     with stage(tmp_path, call("run_command", command="env; printenv; export -p"), "ok") as on:

@@ -40,7 +40,7 @@ def a_tool(name: str, *, looks: bool = False, schema: Any = None, words: str = "
 def test_tool_with_a_read_only_hint_still_needs_approval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hint is the server's own word; it does not stand in for the person's."""
+    """The hint is the server's own claim."""
     with (
         bench(tmp_path) as at,
         offering(monkeypatch, tmp_path, a_tool("wipe_disk", looks=True)) as connected,
@@ -57,7 +57,7 @@ def test_tool_with_a_read_only_hint_still_needs_approval(
 
 
 def test_server_tool_cannot_shadow_a_built_in_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server's name stands in front, whatever a tool is called over there."""
+    """Tool names start with the name of the server."""
     with (
         bench(tmp_path) as at,
         offering(monkeypatch, tmp_path, a_tool("run_command"), a_tool("read_file")) as found,

@@ -22,7 +22,7 @@ def _another(on: Any, engine: Any) -> Agent:
 
 
 def test_second_agent_in_the_same_thread_is_refused(tmp_path: Path) -> None:
-    """Who comes while another is at work gets a clear end; every call has one result, and the next run works."""
+    """The second run ends with a clear error; every call has one result, and the next run works."""
     with stage(tmp_path, call("run_command", command="echo first"), "one", "two") as on:
         run = cast("Generator[Any]", on.agent.events("go"))
         for happening in run:
@@ -51,7 +51,7 @@ def test_second_agent_in_the_same_thread_is_refused(tmp_path: Path) -> None:
 
 
 def test_abandoned_run_does_not_block_its_own_agent(tmp_path: Path) -> None:
-    """An iterator that nobody reads to its end keeps the thread for its agent, which may go on; closing lets go."""
+    """An iterator that is not exhausted holds the thread for its agent; closing releases it."""
     with stage(tmp_path, call("run_command", command="echo first"), "one", "two") as on:
         run = on.agent.events("go")
         next(iter(run))

@@ -15,7 +15,7 @@ from tests.agent.scripted_agent import Told, call, stage
 
 
 def test_file_replaced_by_a_pipe_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is looked at once more when it is open: a pipe that came meanwhile is no empty file."""
+    """The file type is checked again after opening."""
     place = tmp_path / "a.txt"
     place.write_text("words")
     real = files_module._check_file
@@ -31,7 +31,7 @@ def test_file_replaced_by_a_pipe_is_not_read(tmp_path: Path, monkeypatch: pytest
 
 
 def test_file_changed_during_approval_is_not_overwritten(tmp_path: Path) -> None:
-    """A file that changes while the person thinks is not overwritten by what they allowed before."""
+    """The approval applies only to the diff that was shown."""
     with stage(tmp_path, call("write_file", path="a.txt", content="new\n"), "ok") as on:
         (on.root / "a.txt").write_text("old\n")
 
@@ -46,7 +46,7 @@ def test_file_changed_during_approval_is_not_overwritten(tmp_path: Path) -> None
 
 
 def test_folder_replaced_by_a_link_during_approval_is_refused(tmp_path: Path) -> None:
-    """What was allowed inside the folder is not done outside it."""
+    """The write does not follow the link out of the workspace."""
     outside = tmp_path / "outside"
     outside.mkdir()
     with stage(tmp_path, call("write_file", path="sub/a.txt", content="new\n"), "ok") as on:

@@ -13,7 +13,7 @@ from tests.agent.scripted_agent import call, stage
 
 
 def test_manual_edits_between_runs_belong_to_the_person(tmp_path: Path) -> None:
-    """An edit by hand stands in the record before the next message, as the person's, even if no tool is called."""
+    """They are recorded before the next message, even if no tool is called."""
     with stage(tmp_path, call("run_command", command="echo 1 > made.txt"), "one", "two") as on:
         on.say("go")
         (on.root / "by-hand.txt").write_text("mine")
@@ -24,7 +24,7 @@ def test_manual_edits_between_runs_belong_to_the_person(tmp_path: Path) -> None:
 
 
 def test_partial_answer_of_a_failed_run_is_kept(tmp_path: Path) -> None:
-    """A service that cuts every try: the words of the last one stay, marked as broken off, and can be gone on from."""
+    """If every attempt is cut, the last partial answer stays, marked as interrupted, and can be continued."""
     cut = Line(text="half of an answer that never ends", chunk=4, cut_after=4, times=3)
     with stage(tmp_path, cut, "whole") as on:
         assert on.end("go").end == "failed"
@@ -37,7 +37,7 @@ def test_partial_answer_of_a_failed_run_is_kept(tmp_path: Path) -> None:
 
 
 def test_catastrophic_search_pattern_times_out_without_blocking(tmp_path: Path) -> None:
-    """A pattern that takes for ever on one line is given up, and holds nothing else meanwhile."""
+    """The search stops at its time limit, and other threads keep running."""
     (tmp_path / "a.txt").write_text("a" * 5000 + "!\n")
     ticks: list[int] = []
     done = threading.Event()
@@ -61,7 +61,7 @@ def test_catastrophic_search_pattern_times_out_without_blocking(tmp_path: Path) 
 
 
 def test_changes_during_an_answer_belong_to_the_turn(tmp_path: Path) -> None:
-    """Nobody's tool did it and nobody said so: at the end of the turn it is seen, with the message that opened it."""
+    """Changes that no tool or person claims are recorded at the end of the turn, with its opening message."""
     with stage(tmp_path, "the answer") as on:
         for happening in on.agent.events("go"):
             if isinstance(happening, Said):

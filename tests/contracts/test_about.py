@@ -9,7 +9,7 @@ from tests.contracts.talk import kinds, say
 
 
 def test_new_thread_keeps_its_description(store: backscroll.Engine) -> None:
-    """Everything that can be said at the beginning is there afterwards."""
+    """Title, project, kind, language, tags and metadata are stored."""
     made = store.create(
         "夜班车",
         project="/home/ann/trains",
@@ -31,7 +31,7 @@ def test_new_thread_keeps_its_description(store: backscroll.Engine) -> None:
 
 
 def test_rename_tag_and_describe(thread: backscroll.Thread) -> None:
-    """Each change is an event, and what changes nothing is none."""
+    """Each change is an event; a call that changes nothing adds none."""
     thread.rename("Day train")
     thread.rename("Day train")
     thread.tag("a", "b")
@@ -67,7 +67,7 @@ def test_rename_tag_and_describe(thread: backscroll.Thread) -> None:
     ],
 )
 def test_invalid_thread_details_are_refused(thread: backscroll.Thread, work: object) -> None:
-    """What is no title, tag, project or actor is refused with a clear error, and nothing is written."""
+    """Invalid titles, tags, projects and actors are refused, and nothing is written."""
     assert callable(work)
     with pytest.raises(backscroll.InvalidInput):
         work(thread)
@@ -75,7 +75,7 @@ def test_invalid_thread_details_are_refused(thread: backscroll.Thread, work: obj
 
 
 def test_any_text_is_a_valid_title(thread: backscroll.Thread) -> None:
-    """NUL, lone surrogates, line breaks and right-to-left text come back as they went in."""
+    """NUL, lone surrogates, line breaks and right-to-left text round-trip."""
     odd = "a\0b\ud800\nשלום\U0001f683"
     thread.rename(odd)
     thread.tag(odd)
@@ -113,7 +113,7 @@ def test_threads_are_listed_newest_first_with_filters(store: backscroll.Engine) 
 
 
 def test_long_list_of_threads_shows_each_once_during_changes(store: backscroll.Engine) -> None:
-    """Walking through hundreds of threads shows each of them once, although the last one seen is changed meanwhile."""
+    """Even if the thread listed last is changed during the iteration."""
     made = {store.create(str(n)).id for n in range(250)}
     seen: list[str] = []
     for info in store.threads():
@@ -125,7 +125,7 @@ def test_long_list_of_threads_shows_each_once_during_changes(store: backscroll.E
 
 
 def test_threads_are_found_by_id_prefix(store: backscroll.Engine) -> None:
-    """A few digits are enough where they fit only one thread; otherwise the error says what to do."""
+    """A unique prefix is enough; otherwise the error says what to do."""
     made = [store.create(str(n)) for n in range(40)]
     first = made[0]
     unique = next(first.id[:n] for n in range(2, 33) if sum(t.id.startswith(first.id[:n]) for t in made) == 1)

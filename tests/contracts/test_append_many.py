@@ -84,7 +84,7 @@ def test_extended_messages_are_searchable_at_once(store: backscroll.Engine) -> N
 
 
 def test_extend_accepts_every_message_shape(store: backscroll.Engine) -> None:
-    """Wire messages of both vendors, pairs and messages of another thread may stand in one list."""
+    """Wire messages of both vendors, pairs, and messages of another thread in one list."""
     other, thread = store.create("other"), store.create("x")
     first = other.append("user", "from elsewhere", author="Ann", pinned=True, metadata={"page": 4})
     png = {"url": "data:image/png;base64,iVBORw0KGgo="}

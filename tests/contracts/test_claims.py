@@ -32,7 +32,7 @@ def behind(store: backscroll.Engine, recipe: str = "gist") -> list[tuple[str, in
 
 
 def test_claimed_thread_is_held_until_done(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Nobody else gets it meanwhile; afterwards there is nothing to do until the log goes on."""
+    """No other worker gets it; once done, there is nothing to do until the log grows."""
     assert claim(store, "ann") == (thread.id, 0)
     assert claim(store, "ben") is None
     assert claim(store, "ann") is None
@@ -47,7 +47,7 @@ def test_claimed_thread_is_held_until_done(store: backscroll.Engine, thread: bac
 
 
 def test_claim_expires_with_its_lease(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Whoever dies with a thread in hands loses it when the time is up, not before."""
+    """A dead worker loses its thread when the lease ends, not before."""
     assert claim(store, "ann", NOW) is not None
     assert claim(store, "ben", NOW + HOUR - 1) is None
     assert claim(store, "ben", NOW + HOUR) == (thread.id, 0)
@@ -80,7 +80,7 @@ def test_rolled_back_claim_is_released(store: backscroll.Engine, thread: backscr
 
 
 def test_forget_resets_progress(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """What a worker had seen before the forget does not count, whether it is still at work or done."""
+    """What a worker saw before the forget does not count, whether it is finished or not."""
     a, b = say(thread, "u a secret", "u no secret")
     assert claim(store, "ann") == (thread.id, 0)
     seen = thread.head
@@ -141,7 +141,7 @@ with backscroll.open(url) as engine:
 
 
 def test_several_processes_claim_each_thread_once(store: backscroll.Engine, store_url: str) -> None:
-    """Three programs claim at the same time: together they hold every thread, and none of them twice."""
+    """Three processes claim concurrently and get every thread exactly once."""
     made = {store.create(f"t{n}").id for n in range(30)}
     root = str(Path(backscroll.__file__).parent.parent)
     running = [

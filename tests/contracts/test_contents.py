@@ -35,7 +35,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
 
 @pytest.mark.parametrize("name", PARTS)
 def test_every_kind_of_part_round_trips(store: backscroll.Engine, name: str) -> None:
-    """Parts of every kind survive storing, to the letter, with author and metadata."""
+    """Exactly, with author and metadata."""
     content = Content(PARTS[name], author=ODD, metadata={"usage": {"in": 3}, ODD: [ODD]})
     message = store.create().append("assistant", content)
     found = store.thread(message.id.thread).message(message.id)
@@ -51,7 +51,7 @@ def test_content_may_be_a_string_part_or_sequence(thread: backscroll.Thread) -> 
 
 
 def test_blobs_are_stored_once_by_hash(store: backscroll.Engine) -> None:
-    """The same picture in two messages, one of them inside a tool result, is kept once and comes back."""
+    """The same image in a message and in a tool result is stored once and read back."""
     thread = store.create()
     picture = Media("image/png", data=PICTURE, name="a.png")
     first = thread.append("user", [Text("look"), picture])
@@ -71,7 +71,7 @@ def test_blobs_are_stored_once_by_hash(store: backscroll.Engine) -> None:
 
 
 def test_content_hash_covers_role_author_and_parts(thread: backscroll.Thread) -> None:
-    """The content hash names role, author and parts; neither the message nor the metadata."""
+    """Not the message id or the metadata."""
     a, b = say(thread, "u same", "u same")
     assert a.digest == b.digest
     assert len(a.digest) == 64
@@ -87,7 +87,7 @@ def test_content_hash_covers_role_author_and_parts(thread: backscroll.Thread) ->
 
 
 def test_message_of_fifty_megabytes(thread: backscroll.Thread) -> None:
-    """A huge message is accepted, read back to the letter and found by its first words."""
+    """It is accepted, read back unchanged and found by its first words."""
     huge = "lighthouse 灯塔 " + "0123456789" * 5_000_000
     message = thread.append("tool", huge)
     found = thread.engine.thread(thread.id).message(message.id)
@@ -147,7 +147,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_invalid_content_is_refused(thread: backscroll.Thread, name: str) -> None:
-    """Whatever is no text, part or JSON value is refused with a clear error, and nothing is written."""
+    """Values that are not text, parts or JSON are refused, and nothing is written."""
     content = WRONG[name]
     (first,) = say(thread, "u a")
     for work in (
@@ -162,7 +162,7 @@ def test_invalid_content_is_refused(thread: backscroll.Thread, name: str) -> Non
 
 
 def test_circular_or_too_deep_json_is_refused(thread: backscroll.Thread) -> None:
-    """JSON that holds itself, or is nested beyond reason, is refused; what is only deep comes back."""
+    """JSON within the depth limit round-trips."""
     circle: dict[str, object] = {}
     circle["x"] = circle
     deep: list[object] = []
@@ -184,7 +184,7 @@ def test_circular_or_too_deep_json_is_refused(thread: backscroll.Thread) -> None
 
 @pytest.mark.parametrize("role", ["", "User", "developer", "function", "\ud800", None, 5, ["user"]])
 def test_unknown_roles_are_refused(thread: backscroll.Thread, role: Role) -> None:
-    """A role that is none of the four is refused, and the error names the four."""
+    """The error lists the four valid roles."""
     for work in (lambda: thread.append(role, "x"), lambda: thread.insert(role, "x")):
         with pytest.raises(backscroll.InvalidInput, match="role") as refused:
             work()

@@ -57,7 +57,7 @@ def test_artefacts_are_found_by_their_keys(store: backscroll.Engine, thread: bac
 
 
 def test_first_artefact_under_a_key_stays(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Under one key there is one artefact: the first."""
+    """A second artefact under the same key is ignored."""
     a, b = say(thread, "u one", "a two")
     write(store, lambda tx: tx.make([made(thread, b"k", a)]))
     write(store, lambda tx: tx.make([made(thread, b"k", b, body=b"later")]))
@@ -105,7 +105,7 @@ def test_derived_data_of_an_unknown_thread_is_refused(
 def test_derived_data_of_forgotten_words_is_not_stored(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
-    """Whoever worked on words while they were forgotten stores nothing of them."""
+    """A worker that was reading words while they were forgotten stores nothing of them."""
     a, b = say(thread, "u a secret", "a fine")
     thread.forget(a.id)
     write(store, lambda tx: tx.make([made(thread, b"k1", a, b), made(thread, b"k2", b)]))
@@ -165,7 +165,7 @@ def derived(
 def test_forgetting_a_message_erases_its_derived_data(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
-    """Artefacts, replies, vectors, counts, the tree and receipts go with the words; what is made of others stays."""
+    """Artefacts, replies, vectors, counts, tree and receipts; data of other messages stays."""
     a, b = say(thread, "u one word", "a two words")
     derive_all(store, thread, a, b)
     done = thread.forget(a.id)
@@ -182,7 +182,7 @@ def test_forgetting_a_message_erases_its_derived_data(
 def test_forgetting_a_thread_erases_all_derived_data(
     store: backscroll.Engine, thread: backscroll.Thread
 ) -> None:
-    """Nothing derived is left of a forgotten thread, lessons included; what it cost stays on the ledger."""
+    """Lessons included; charges stay on the ledger."""
     a, b = say(thread, "u one word", "a two words")
     other = store.create("other")
     (c,) = say(other, "u three words")
@@ -199,7 +199,7 @@ def test_forgetting_a_thread_erases_all_derived_data(
 
 
 def test_dry_run_of_forget_erases_nothing(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Asking what would go leaves everything where it is, and says how much is derived."""
+    """It reports how much derived data would be erased."""
     a, b = say(thread, "u one word", "a two words")
     derive_all(store, thread, a, b)
     before = derived(store, thread, a, b)
@@ -240,7 +240,7 @@ def test_rare_events_are_read_without_messages_and_asides(
 
 
 def test_marked_messages_as_of_every_event(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """System and pinned messages that are live, at every moment, are those that reading all of them gives."""
+    """Live system and pinned messages, compared with a full scan."""
     s, a, b, c = say(thread, "s be kind", "u one", "a two", "u three")
     thread.pin(a.id, c.id)
     thread.edit(a.id, "uno")
@@ -334,7 +334,7 @@ def test_nearest_respects_the_filters(store: backscroll.Engine) -> None:
 
 
 def test_nearest_finds_live_revisions_only(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Old revisions and deleted messages are in no answer, however many; an undo brings them back."""
+    """Old revisions and deleted messages are left out; an undo includes them again."""
     (a,) = say(thread, "u nearest of all")
     rest = say(thread, *(f"u number {n}" for n in range(5)))
     edited = thread.edit(a.id, "changed")
@@ -438,7 +438,7 @@ def test_tree_nodes_are_read_in_order_of_position(
 
 
 def test_tree_node_can_be_replaced_and_dropped(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """One node for each opening of a level; the very beginning is an opening too."""
+    """One node per opening and level, including the very beginning."""
     (a,) = say(thread, "u one")
     start = replace(node(thread, 1, a), opening=Ref(thread.id, 0), position=b"")
     for one in (node(thread, 1, a), node(thread, 1, a, "v2"), start):
@@ -458,7 +458,7 @@ CHARGE = Charge(
 
 
 def test_ledger_sums_charges(store: backscroll.Engine) -> None:
-    """Charges come newest first; sums by any fields, within any bounds; what has no price is counted as such."""
+    """Newest first; grouped by any fields, within any bounds; unpriced calls are counted."""
     charges = [
         CHARGE,
         replace(CHARGE, id="2" * 32, at_us=200, model="本地模型", nano=None, turn=None, day="2026-11-16"),
@@ -502,7 +502,7 @@ def test_ledger_sums_charges(store: backscroll.Engine) -> None:
 
 
 def test_settled_call_replaces_its_open_charge(store: backscroll.Engine) -> None:
-    """What came of a call stands where it stood when it went out; until then it is summed as one without an answer."""
+    """The charge keeps its position; until then it counts as unanswered."""
     out = replace(
         CHARGE, purpose="unanswered", cached=0, written=0, output=0, reasoning=0, nano=9_000, estimated=True
     )
@@ -525,7 +525,7 @@ def test_settled_call_replaces_its_open_charge(store: backscroll.Engine) -> None
 
 
 def test_lessons_are_listed_newest_first(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Lessons of all threads or of one; unlearning says how many went."""
+    """Of all threads or one; unlearn returns the number removed."""
     times = [f"2026-11-15T12:00:0{n}+00:00" for n in range(3)]
     lessons = [Lesson(at, thread.id if n else "", "tool:读", n / 4) for n, at in enumerate(times)]
     for lesson in (*lessons, lessons[1]):
@@ -549,7 +549,7 @@ def test_the_last_receipts_are_kept(store: backscroll.Engine, thread: backscroll
 
 
 def test_names_may_be_any_text(store: backscroll.Engine, thread: backscroll.Thread) -> None:
-    """Names with surrogates, NUL and any signs neither crash nor collide with the empty name."""
+    """Surrogates, NUL and any other characters."""
     odd = "模型\ud800\0'; DROP TABLE made; --"
     (a,) = say(thread, "u one")
 

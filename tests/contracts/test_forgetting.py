@@ -15,7 +15,7 @@ PICTURE = b"\x89PNG" + bytes(range(200))
 
 
 def test_forgotten_message_leaves_a_tombstone(thread: backscroll.Thread) -> None:
-    """The message is out of the history, its revisions are gone, and everything else stands as it was."""
+    """The message leaves the history, its revisions are erased, and everything else is unchanged."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.edit(b.id, "b2")
     thread.regenerate(b.id, "b3")
@@ -61,7 +61,7 @@ def test_operations_on_a_forgotten_message_raise_forgotten(thread: backscroll.Th
 
 
 def test_time_travel_does_not_show_forgotten_words(thread: backscroll.Thread) -> None:
-    """Time travel shows every earlier moment without what was forgotten since, and counts it so."""
+    """Every earlier moment is shown and counted without them."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.edit(b.id, "b2")
     thread.forget(b.id)
@@ -80,7 +80,7 @@ def test_time_travel_does_not_show_forgotten_words(thread: backscroll.Thread) ->
 
 
 def test_forgetting_reaches_every_fork(thread: backscroll.Thread) -> None:
-    """A shared message and every revision that any fork made of it are gone in all of them."""
+    """A shared message and every revision that a fork made of it are erased in all of them."""
     a, _ = say(thread, "u a", "u b")
     child = thread.fork()
     child.edit(a.id, "child's a")
@@ -112,7 +112,7 @@ def test_forgetting_in_a_fork_leaves_the_parent_alone(thread: backscroll.Thread)
 
 
 def test_forgetting_several_messages_is_one_event(thread: backscroll.Thread) -> None:
-    """Forgetting several messages is one event, done together or not at all."""
+    """All or none are forgotten."""
     a, b, c = say(thread, "u a", "u b", "u c")
     with pytest.raises(backscroll.NotFound):
         thread.forget(a.id, backscroll.Ref(thread.id, 99))
@@ -123,7 +123,7 @@ def test_forgetting_several_messages_is_one_event(thread: backscroll.Thread) -> 
 
 
 def test_forgetting_a_thread_erases_its_whole_log(store: backscroll.Engine) -> None:
-    """Messages, title, tags, metadata and code changes are gone; the thread stays as an empty, verified log."""
+    """Messages, title, tags, metadata and code changes are erased; an empty log that verifies remains."""
     thread = store.create("Title", project="Project", kind="agent", tags=["Tag"], metadata={"Key": "Value"})
     say(thread, "u a", "a b")
     thread.rename("Second")
@@ -150,7 +150,7 @@ def test_forgetting_a_thread_erases_its_whole_log(store: backscroll.Engine) -> N
 
 
 def test_forgetting_a_parent_erases_its_words_in_forks(thread: backscroll.Thread) -> None:
-    """A fork keeps only what it said itself, and loses the title that it had from its parent."""
+    """A fork keeps its own messages and loses the title inherited from its parent."""
     say(thread, "u parent")
     thread.tag("private")
     fork = thread.fork()
@@ -166,7 +166,7 @@ def test_forgetting_a_parent_erases_its_words_in_forks(thread: backscroll.Thread
 
 
 def test_forgetting_a_fork_keeps_the_words_of_its_parent(thread: backscroll.Thread) -> None:
-    """What a fork changed in the shared past goes with it; what its parent said stays with the parent."""
+    """Its edits of shared messages are erased."""
     a, _ = say(thread, "u a", "u b")
     fork = thread.fork()
     fork.edit(a.id, "fork's a")
@@ -225,7 +225,7 @@ def test_unshared_blobs_are_erased_with_the_message(store: backscroll.Engine) ->
 
 
 def test_erasure_names_what_it_cannot_reach(thread: backscroll.Thread) -> None:
-    """Backups and copies are beyond our reach, and that is said."""
+    """Backups and copies are listed as unreachable."""
     (message,) = say(thread, "u a")
     assert thread.forget(message.id).unreachable
 
@@ -242,7 +242,7 @@ def test_forget_erases_token_counts_and_content_hash(thread: backscroll.Thread) 
 
 
 def test_node_change_is_erased_with_the_last_message_naming_it(store: backscroll.Engine) -> None:
-    """The name of a node is words of a message. What a person named stays, and what another message still says."""
+    """A name typed by the user, or still in another message, stays."""
     thread = store.create("town")
     first = thread.append("user", "Zorvelia lives in Bergen.")
     thread.append("assistant", "I see.")

@@ -10,7 +10,7 @@ from tests.contracts.talk import kinds, last_event, say, texts
 
 
 def test_fork_shares_only_the_past(thread: backscroll.Thread) -> None:
-    """What is said in a fork or in its parent afterwards stays where it was said."""
+    """New messages in a fork or in its parent do not appear in the other."""
     _, b, _ = say(thread, "u a", "a b", "u c")
     fork = thread.fork(b.id, title="What if")
     assert texts(fork) == ["a", "b"]
@@ -62,7 +62,7 @@ def test_changes_in_a_fork_do_not_affect_its_parent(thread: backscroll.Thread) -
 
 
 def test_later_changes_in_the_parent_do_not_affect_the_fork(thread: backscroll.Thread) -> None:
-    """The shared past is as it was when the fork was made, for ever."""
+    """The shared past stays as it was at the fork."""
     a, b, c = say(thread, "u a", "a b", "u c")
     fork = thread.fork(b.id)
     thread.edit(a.id, "changed")
@@ -75,7 +75,7 @@ def test_later_changes_in_the_parent_do_not_affect_the_fork(thread: backscroll.T
 
 
 def test_fork_of_a_fork_keeps_the_history_of_its_grandparent(thread: backscroll.Thread) -> None:
-    """What the parent does to the shared past after the second fork hides nothing in that fork."""
+    """Later changes of the parent hide nothing in it."""
     a, b = say(thread, "u a", "a b")
     child = thread.fork()
     say(child, "u c")
@@ -122,7 +122,7 @@ def test_message_moved_in_a_fork_appears_once(thread: backscroll.Thread) -> None
 
 
 def test_log_of_a_fork_continues_the_log_of_its_parent(thread: backscroll.Thread) -> None:
-    """A fork's log begins with its parent's, its numbers go on without a gap, and the chain links across."""
+    """Sequence numbers have no gap, and the hash chain links across."""
     say(thread, "u a")
     fork = thread.fork()
     say(fork, "u b")
@@ -136,7 +136,7 @@ def test_log_of_a_fork_continues_the_log_of_its_parent(thread: backscroll.Thread
 
 
 def test_fork_at_a_missing_message_is_refused(thread: backscroll.Thread) -> None:
-    """Deleted, foreign and unknown messages are no place for a fork."""
+    """Deleted, foreign and unknown messages cannot be forked at."""
     a, b = say(thread, "u a", "u b")
     (foreign,) = say(thread.engine.create("other"), "u x")
     thread.delete(b.id)
@@ -148,7 +148,7 @@ def test_fork_at_a_missing_message_is_refused(thread: backscroll.Thread) -> None
 
 
 def test_undo_in_a_fork_does_not_reach_its_parent(thread: backscroll.Thread) -> None:
-    """A fork does not undo what was done before it."""
+    """Operations before the fork are not undone in it."""
     (a,) = say(thread, "u a")
     thread.edit(a.id, "b")
     fork = thread.fork()

@@ -12,7 +12,7 @@ from tests.contracts.talk import kinds, last_event, say, texts
 
 
 def test_append_adds_to_the_end(thread: backscroll.Thread) -> None:
-    """What is appended is there, in order, and reads back as it was returned."""
+    """In order, and equal to what append returned."""
     said = say(thread, "s Be brief", "u 你好", "a Hello", "t 42")
     assert list(thread) == said
     assert [m.role for m in said] == ["system", "user", "assistant", "tool"]
@@ -20,7 +20,7 @@ def test_append_adds_to_the_end(thread: backscroll.Thread) -> None:
 
 
 def test_every_operation_records_actor_and_time(store: backscroll.Engine) -> None:
-    """Whatever is done is one event that says who did it, and when, by the clock of the machine."""
+    """Each operation is one event with its actor and the machine's time."""
     before = datetime.now(UTC)
     thread = store.create("x", actor="user:ann").as_actor("user:ann")
     first, second = say(thread, "u one", "a two")
@@ -60,7 +60,7 @@ def test_every_operation_records_actor_and_time(store: backscroll.Engine) -> Non
 
 
 def test_edit_adds_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -> None:
-    """An edit changes what is read, keeps the id, and every earlier wording stays readable."""
+    """The id stays, and every earlier revision is readable."""
     (message,) = say(thread, "u first")
     edited = thread.edit(message.id, "second")
     assert (edited.id, edited.text, edited.at) == (message.id, "second", message.at)
@@ -74,7 +74,7 @@ def test_edit_adds_a_revision_and_keeps_the_old_one(thread: backscroll.Thread) -
 
 
 def test_edit_based_on_an_old_revision_is_a_conflict(thread: backscroll.Thread) -> None:
-    """Lost updates are impossible for whoever says which revision they saw."""
+    """A caller that passes the revision it saw cannot lose an update."""
     (message,) = say(thread, "u one")
     thread.edit(message.id, "two", seen=message.revision)
     with pytest.raises(backscroll.Conflict) as refused:
@@ -98,7 +98,7 @@ def test_edit_and_regenerate_keep_the_author(thread: backscroll.Thread) -> None:
 
 
 def test_delete_and_restore(thread: backscroll.Thread) -> None:
-    """A deleted message is out of the history and comes back to its place."""
+    """A restored message returns to its position."""
     a, b, c = say(thread, "u a", "a b", "u c")
     assert thread.delete(b.id, c.id) == 2
     assert texts(thread) == ["a"]
@@ -117,7 +117,7 @@ def test_delete_and_restore(thread: backscroll.Thread) -> None:
 
 
 def test_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
-    """What is deleted must be restored first; nothing happens to it behind one's back."""
+    """It must be restored first."""
     (message,) = say(thread, "u a")
     thread.delete(message.id)
     for work in (
@@ -136,7 +136,7 @@ def test_deleted_message_cannot_be_changed(thread: backscroll.Thread) -> None:
 
 
 def test_regenerate_and_choose_by_number_and_by_revision(thread: backscroll.Thread) -> None:
-    """Alternatives are counted from 0, and any of them can be made the live one again."""
+    """Alternatives are numbered from 0, and any can be made live again."""
     say(thread, "u Tell me a joke")
     (answer,) = say(thread, "a first")
     second = thread.regenerate(answer.id, "second")
@@ -153,7 +153,7 @@ def test_regenerate_and_choose_by_number_and_by_revision(thread: backscroll.Thre
 
 
 def test_edited_alternative_keeps_its_number(thread: backscroll.Thread) -> None:
-    """The newest words of an alternative are what its number gives."""
+    """The number gives its newest text."""
     (answer,) = say(thread, "a first")
     thread.regenerate(answer.id, "second")
     thread.edit(answer.id, "second, better")
@@ -198,7 +198,7 @@ def test_insert_into_an_empty_thread(thread: backscroll.Thread) -> None:
 
 
 def test_repeated_inserts_at_one_place_keep_their_order(thread: backscroll.Thread) -> None:
-    """A hundred messages squeezed between the same two stand in the order in which they were squeezed in."""
+    """A hundred messages inserted between the same two keep the order of insertion."""
     first, _ = say(thread, "u first", "u last")
     for number in range(50):
         thread.insert("assistant", f"up {number}", after=first.id)
@@ -210,7 +210,7 @@ def test_repeated_inserts_at_one_place_keep_their_order(thread: backscroll.Threa
 
 
 def test_move_message(thread: backscroll.Thread) -> None:
-    """A message goes where it is told, forwards, backwards, to the beginning and to the end."""
+    """Forwards, backwards, to the beginning and to the end."""
     a, b, c, d = say(thread, "u a", "u b", "u c", "u d")
     thread.move(a.id, after=b.id)
     assert texts(thread) == ["b", "a", "c", "d"]
@@ -226,7 +226,7 @@ def test_move_message(thread: backscroll.Thread) -> None:
 
 
 def test_deleted_message_keeps_its_place(thread: backscroll.Thread) -> None:
-    """Messages inserted and moved around a deleted one stand on the right side of it when it returns."""
+    """Messages inserted and moved around it are on the correct side after it is restored."""
     a, b, c = say(thread, "u a", "u b", "u c")
     thread.delete(b.id)
     thread.insert("user", "after a", after=a.id)
@@ -237,7 +237,7 @@ def test_deleted_message_keeps_its_place(thread: backscroll.Thread) -> None:
 
 
 def test_hide_and_pin_do_not_change_the_text(thread: backscroll.Thread) -> None:
-    """Flags can be set for several at once, are told apart, and change neither words nor order."""
+    """Flags can be set for several messages at once and change neither text nor order."""
     a, b = say(thread, "u a", "a b")
     assert thread.hide(a.id, b.id) == 2
     assert thread.hide(a.id) == 0
@@ -253,7 +253,7 @@ def test_hide_and_pin_do_not_change_the_text(thread: backscroll.Thread) -> None:
 
 
 def test_delete_of_several_messages_is_all_or_nothing(thread: backscroll.Thread) -> None:
-    """When one of several messages cannot be deleted, none is."""
+    """If one cannot be deleted, none is."""
     a, b = say(thread, "u a", "a b")
     with pytest.raises(backscroll.NotFound):
         thread.delete(a.id, Ref(thread.id, 99), b.id)

@@ -114,7 +114,7 @@ def _plain(value: Any) -> Any:
 
 
 def test_dry_run_places_nothing(thread: Thread) -> None:
-    """A dry run and a look at an earlier moment leave no event, though they say what would be said."""
+    """A dry run and a prompt as of an earlier event add no event, but show what would be placed."""
     say(thread, "u Hello.")
     thread.memory.add("The harbour opens at seven.")
     head = thread.head
@@ -129,7 +129,7 @@ def test_dry_run_places_nothing(thread: Thread) -> None:
 
 
 def test_placements_are_read_apart_from_other_rare_events(store: Engine, thread: Thread) -> None:
-    """`placed` gives them alone, within bounds, in order; `others` leaves them out; each fork has its own."""
+    """`placed` returns only placements, within bounds; `others` leaves them out; forks have their own."""
     (a,) = say(thread, "u one")
     thread.memory.add("The first fact of the harbour.")
     thread.prompt(BUDGET)
@@ -164,7 +164,7 @@ def test_placements_are_read_apart_from_other_rare_events(store: Engine, thread:
 
 
 def test_imported_copy_gives_the_same_prompt(asked: Thread, store: Engine, tmp_path: Path) -> None:
-    """Exported and imported elsewhere, a thread with placements gives the same prompt on every wire."""
+    """On every wire."""
     say(asked, "a It was that bird.")
     file = tmp_path / "copy.backscroll.jsonl"
     store.export([asked.id], "native", str(file))
@@ -182,7 +182,7 @@ def test_imported_copy_gives_the_same_prompt(asked: Thread, store: Engine, tmp_p
 def test_damaged_placement_in_a_file_is_refused(
     asked: Thread, store: Engine, tmp_path: Path, damage: str
 ) -> None:
-    """A file whose placement was changed is refused from that line on, and the thread still makes prompts."""
+    """The file is refused from that line on, and the thread still makes prompts."""
     file = tmp_path / "copy.backscroll.jsonl"
     store.export([asked.id], "native", str(file))
     lines = file.read_text("utf-8").splitlines()
@@ -247,7 +247,7 @@ def test_verify_reports_a_modified_placement(asked: Thread, store: Engine) -> No
 
 
 def test_placed_text_follows_the_message_it_quotes(asked: Thread) -> None:
-    """Deleted, hidden or edited: missing from the very next prompt; taken back: the same bytes again."""
+    """If the message is deleted, hidden or edited, the text leaves the next prompt; undo restores the same bytes."""
     hint = hint_of(asked)
     whole = [rehearsed(asked, w) for w in WIRES]
     for do, undo in (
@@ -263,7 +263,7 @@ def test_placed_text_follows_the_message_it_quotes(asked: Thread) -> None:
 
 
 def test_deletion_in_another_thread_withdraws_a_placed_memory(store: Engine) -> None:
-    """A memory of one thread that was told in another is withheld there once what it rests on is deleted."""
+    """A placed memory is withheld once its source in the other thread is deleted."""
     home = store.create("home", project="p")
     (hint,) = say(home, "u The vault is behind the painting.")
     home.memory.add(f"Vault: {SECRET}", sources=[hint.id])
@@ -280,7 +280,7 @@ def test_deletion_in_another_thread_withdraws_a_placed_memory(store: Engine) -> 
 
 
 def test_placed_text_is_replaced_if_the_message_before_it_changed(thread: Thread) -> None:
-    """It stands behind certain words; behind other words it is said anew, and never twice."""
+    """The text is placed again, and never twice."""
     (first,) = say(thread, "u Good morning.")
     thread.memory.add("The harbour opens at seven.")
     whole = said(thread.prompt(BUDGET))
@@ -293,7 +293,7 @@ def test_placed_text_is_replaced_if_the_message_before_it_changed(thread: Thread
 
 
 def test_forgetting_a_message_erases_placements_that_quote_it(asked: Thread, store: Engine) -> None:
-    """No placement, no prompt, no byte of the store says it any more."""
+    """From prompts and from the file."""
     assert holds(store, SECRET)
     asked.forget(hint_of(asked).id)
     assert not holds(store, SECRET)
@@ -311,7 +311,7 @@ def test_forgetting_a_thread_erases_its_placements(asked: Thread, store: Engine)
 @pytest.mark.parametrize("worded", ["added", "edited", "bound"])
 @pytest.mark.parametrize("way", ["memory", "thread"])
 def test_forgetting_in_another_thread_erases_a_placed_memory(store: Engine, way: str, worded: str) -> None:
-    """Words of another thread that a memory brought into this one leave the store with a forget there."""
+    """A forget in the source thread erases the text placed in this one."""
     home = store.create("home", project="p")
     (hint,) = say(home, "u The vault is behind the painting.")
     sources = [hint.id] if worded != "added" else []
@@ -337,7 +337,7 @@ def test_forgetting_in_another_thread_erases_a_placed_memory(store: Engine, way:
 
 
 def test_erasing_a_memory_erases_its_placements(store: Engine, thread: Thread) -> None:
-    """The words of a person about a memory are not left behind in prompts that told it, in forks neither."""
+    """Its text is erased from placements in the thread and in its forks."""
     say(thread, "u Good morning.")
     memory = thread.memory.add(f"Vault: {SECRET}")
     assert SECRET in said(thread.prompt(BUDGET))
@@ -350,7 +350,7 @@ def test_erasing_a_memory_erases_its_placements(store: Engine, thread: Thread) -
 
 
 def test_imported_forget_erases_placements(asked: Thread, store: Engine, tmp_path: Path) -> None:
-    """Forgotten elsewhere and brought here by a native file: what quoted it goes here, too."""
+    """A forget that arrives with a native file erases placements that quote the message."""
     before, after = tmp_path / "before.backscroll.jsonl", tmp_path / "after.backscroll.jsonl"
     store.export([asked.id], "native", str(before))
     with backscroll.open(tmp_path / "other.db") as other:

@@ -43,7 +43,7 @@ def test_prompt_fits_is_valid_and_keeps_a_receipt(long: Thread, wire: Wire) -> N
 
 
 def test_dry_run_writes_nothing(store: Engine, long: Thread) -> None:
-    """Neither an event nor an account nor anything else is there after a dry run, and it says what the real one says."""
+    """No event and no receipt; the result equals the real one."""
     head = long.head
     first = long.prompt(BUDGET, reserve=0, dry_run=True)
     long.compact(BUDGET, dry_run=True)
@@ -65,7 +65,7 @@ def test_prompts_are_identical_after_a_restart(
 
 
 def test_prompt_prefix_is_stable_between_compactions(long: Thread) -> None:
-    """A prompt begins with all bytes of the one before, what was added to it included."""
+    """A prompt starts with all bytes of the previous one."""
     first = long.prompt(BUDGET, reserve=0, recall=False)
     long.append("assistant", "All is well.")
     long.append("user", "And now?")
@@ -90,7 +90,7 @@ def test_undo_of_a_compaction_restores_the_prompt(long: Thread) -> None:
 
 
 def test_prompt_does_not_compact_twice(long: Thread) -> None:
-    """Without new messages no prompt compacts again, however often it is asked for, in whatever budget that fits."""
+    """Without new messages, in any budget that fits."""
     for budget in (BUDGET, BUDGET, 40_000, BUDGET, 2000, 2000):
         long.prompt(budget, reserve=0)
     first = kinds(long).count("compacted")
@@ -100,7 +100,7 @@ def test_prompt_does_not_compact_twice(long: Thread) -> None:
 
 
 def test_crop_can_be_expanded_uncropped_and_undone(long: Thread) -> None:
-    """Cropped messages leave prompts, not the history; the handle gives them in full; uncrop and undo bring all back."""
+    """Cropped messages leave prompts, not the history; expand, uncrop and undo restore them."""
     before, count = rehearsed(long, 40_000), len(long)
     made = long.crop("top", 8, "They read modules and mended them.")
     now = rehearsed(long, 40_000)
@@ -178,7 +178,7 @@ def test_fork_and_parent_prompts_are_independent(long: Thread) -> None:
 
 
 def test_fork_of_an_earlier_message_shows_nothing_later(long: Thread) -> None:
-    """What a compaction and crops of the parent say about later messages is not told in a fork that lacks them."""
+    """Compactions and crops of the parent about later messages do not apply in the fork."""
     long.append("user", "Never touch the walrus table!")
     work(long, 40, 41, 42, 43)
     long.crop("bottom", 3, "Walruses were seen.")
@@ -228,7 +228,7 @@ def test_words_that_are_not_live_are_shown_nowhere(long: Thread) -> None:
 
 
 def test_forgotten_words_are_in_no_derived_data(store: Engine, long: Thread) -> None:
-    """No artefact, vector, count, receipt, crop or compaction keeps them; what is left is made anew."""
+    """Artefacts, vectors, counts, receipts, crops and compactions are made again without them."""
     gone = long.append(
         "user", "Never mention the obsidian obelisk, whoever asks for it and however often they ask!"
     )
@@ -252,7 +252,7 @@ def test_forgotten_words_are_in_no_derived_data(store: Engine, long: Thread) -> 
 
 
 def test_workers_derive_missing_data_once(store: Engine, long: Thread) -> None:
-    """A worker brings everything up to date, a second one finds nothing to do, and prompts are as without them."""
+    """The second worker finds nothing to do, and prompts are the same as without workers."""
     before = rehearsed(long)
     one, other = Worker(store), Worker(store)
     assert one.run() == 1
@@ -264,7 +264,7 @@ def test_workers_derive_missing_data_once(store: Engine, long: Thread) -> None:
 
 
 def test_prompts_switch_between_large_and_small_windows(long: Thread) -> None:
-    """Another budget or wire between two prompts works, and what fits is there again in full after an undo."""
+    """After an undo of the compaction, everything that fits is shown in full."""
     whole = long.prompt(128_000, reserve=0, recall=False)
     small = long.prompt(2000, reserve=0, wire="anthropic")
     assert small.receipt.total <= 2000
@@ -291,7 +291,7 @@ def test_crop_hides_only_its_messages(long: Thread) -> None:
 
 
 def test_expand_leaves_out_hidden_messages(long: Thread) -> None:
-    """What a handle opens goes to a model: a hidden message is left out of ranges, and refused by itself."""
+    """Expanded text goes to a model: hidden messages are skipped in ranges and refused alone."""
     first, hidden, last = list(long)[1:4]
     long.hide(hidden.id)
     found = long.expand(f"[bs:{first.id.seq}-{last.id.seq}]")

@@ -95,7 +95,7 @@ def test_message_by_place_and_by_id(hundred: backscroll.Thread) -> None:
 
 
 def test_time_travel_shows_the_history_as_of_every_event(thread: backscroll.Thread) -> None:
-    """As of every event, messages, counts, places and turns are what they were right after it."""
+    """Messages, counts, positions and turns."""
     snapshots: list[tuple[list[backscroll.Message], int]] = [([], 0)]
     steps = [
         lambda: say(thread, "u a"),
@@ -132,7 +132,7 @@ def test_time_travel_shows_the_history_as_of_every_event(thread: backscroll.Thre
 
 
 def test_iteration_sees_one_moment_during_writes(thread: backscroll.Thread) -> None:
-    """Somebody who walks through a long history sees it as it was when the walk began."""
+    """The history is read as of the start of the iteration."""
     messages = say(thread, *(f"u {n}" for n in range(600)))
     walk = iter(thread)
     seen = [next(walk).text]
@@ -191,7 +191,7 @@ def test_unknown_and_foreign_ids_are_not_found(thread: backscroll.Thread, name: 
     "name", ["", "x", "1", "." * 40, "0" * 32, "0" * 32 + ".0", "0" * 32 + ".1\n", "\ud800", "é"]
 )
 def test_text_that_is_not_an_id_is_refused(thread: backscroll.Thread, name: str) -> None:
-    """A text that is no id at all is refused before anything is looked up."""
+    """Before anything is looked up."""
     say(thread, "u a")
     for work in (
         lambda: thread.message(name),
@@ -204,7 +204,7 @@ def test_text_that_is_not_an_id_is_refused(thread: backscroll.Thread, name: str)
 
 
 def test_event_head_holds_no_words_and_body_is_sealed(thread: backscroll.Thread) -> None:
-    """The log says what happened without the words, and the words are in the sealed body."""
+    """The header says what happened; the text is in the sealed body."""
     (message,) = say(thread, "u secret words")
     event = list(thread.events())[-1]
     assert event.id == message.id == event.message

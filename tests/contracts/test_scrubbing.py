@@ -54,7 +54,7 @@ def test_completed_forget_leaves_no_scrub_due(store: backscroll.Engine) -> None:
 
 
 def test_dry_run_leaves_no_scrub_due(store: backscroll.Engine) -> None:
-    """The note is part of the transaction: what is rolled back is not due."""
+    """The note is part of the transaction, so a rollback removes it."""
     thread = store.create("talk")
     said = thread.append("user", "xylophonequartz")
     thread.forget(said.id, dry_run=True)
@@ -63,7 +63,7 @@ def test_dry_run_leaves_no_scrub_due(store: backscroll.Engine) -> None:
 
 
 def test_scrub_does_not_wait_for_readers(store: backscroll.Engine) -> None:
-    """An opening leaves the rewrite to the next one where somebody still looks at an older moment."""
+    """While a reader holds an older snapshot, the rewrite is left to the next opening."""
     thread = store.create("talk")
     said = thread.append("user", "xylophonequartz")
     inside, done = threading.Event(), threading.Event()
@@ -90,7 +90,7 @@ def test_scrub_does_not_wait_for_readers(store: backscroll.Engine) -> None:
 
 
 def test_imported_forget_is_scrubbed_from_the_files(store: backscroll.Engine, tmp_path: Path) -> None:
-    """A native file brings a forget along: the words leave the files here, too."""
+    """The words leave the database files here too."""
     thread = store.create("talk")
     say(thread, "u kept words")
     said = thread.append("user", "xylophonequartz")
@@ -110,7 +110,7 @@ def test_imported_forget_is_scrubbed_from_the_files(store: backscroll.Engine, tm
 
 
 def test_scrub_stays_due_in_a_read_only_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is opened all the same, and says so."""
+    """The store still opens and reports it."""
     path = tmp_path / "store.db"
     with backscroll.open(path) as store:
         cut_off(store)

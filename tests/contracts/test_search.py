@@ -16,7 +16,7 @@ def found(engine: backscroll.Engine, text: str, **filters: object) -> list[str]:
 
 
 def test_english_is_found_by_stem(thread: backscroll.Thread) -> None:
-    """Any form of an English word finds the others, whatever the case and the punctuation."""
+    """Any form of an English word finds the others, ignoring case and punctuation."""
     say(thread, "u The cats were RUNNING, quickly!", "a A cat runs.", "u Dogs sleep")
     for query in ("cat", "cats", "CAT", "running", "runs", "run cat", "ran OR run"):
         assert found(thread.engine, query) == ["A cat runs.", "The cats were RUNNING, quickly!"]
@@ -28,7 +28,7 @@ def test_english_is_found_by_stem(thread: backscroll.Thread) -> None:
 
 
 def test_chinese_is_found_by_two_adjacent_characters(thread: backscroll.Thread) -> None:
-    """Two characters that stand next to each other are found; the same ones apart are not."""
+    """The same two characters apart are not a match."""
     say(thread, "u 今天天气很好，我们去公园散步吧。", "a 公司的花园很漂亮", "u 天很蓝，气温很高")
     assert found(thread.engine, "天气") == ["今天天气很好，我们去公园散步吧。"]
     assert found(thread.engine, "公园") == ["今天天气很好，我们去公园散步吧。"]
@@ -107,7 +107,7 @@ def test_search_filters(store: backscroll.Engine) -> None:
 
 @pytest.mark.parametrize("query", ["", " ", "-", "!!!", "-word", '""', "\0", "\ud800"])
 def test_query_without_a_word_is_refused(thread: backscroll.Thread, query: str) -> None:
-    """A query that asks for nothing says so, and what to type instead."""
+    """The error says what to type instead."""
     say(thread, "u or word")
     with pytest.raises(backscroll.InvalidInput) as refused:
         thread.engine.search(query)
@@ -129,14 +129,14 @@ def test_query_without_a_word_is_refused(thread: backscroll.Thread, query: str) 
     ],
 )
 def test_no_query_is_a_syntax_error(thread: backscroll.Thread, query: str) -> None:
-    """Whatever somebody types is words, not the language of the database."""
+    """Input is always words, never query syntax of the database."""
     say(thread, "u a b c")
     thread.engine.search(query)
     assert found(thread.engine, "b") == ["a b c"]
 
 
 def test_search_is_relaxed_only_if_no_message_has_all_words(thread: backscroll.Thread) -> None:
-    """All words first; where no message has them all, those with some, and the result says so."""
+    """If no message has all words, messages with some are returned, marked as relaxed."""
     say(thread, "u red apple", "u green apple", "u red car")
     engine = thread.engine
     exact = engine.search("red apple")
@@ -175,7 +175,7 @@ def test_search_ranks_hits_and_respects_the_limit(thread: backscroll.Thread) -> 
 
 
 def test_the_index_follows_edits_deletes_and_undo(thread: backscroll.Thread) -> None:
-    """Only what stands in the history now is found, after every operation that changes it."""
+    """Only live text is found, after every operation that changes it."""
     engine = thread.engine
     (message,) = say(thread, "u original")
     thread.edit(message.id, "edited")
@@ -218,7 +218,7 @@ def test_index_stays_correct_after_delete_and_undo(thread: backscroll.Thread) ->
 
 
 def test_revision_edited_in_the_parent_is_found_in_the_fork(thread: backscroll.Thread) -> None:
-    """A revision stays in the index while any thread shows it, and is shown where it still stands."""
+    """A revision stays in the index while any thread shows it."""
     engine = thread.engine
     message, gone = say(thread, "u shared words", "u fading")
     fork = thread.fork(title="fork")
@@ -257,7 +257,7 @@ def test_search_of_a_fork_covers_its_ancestors(thread: backscroll.Thread) -> Non
 
 
 def test_forgotten_words_are_not_found(thread: backscroll.Thread) -> None:
-    """What was forgotten is out of the index in every fork."""
+    """In no fork."""
     message, _ = say(thread, "u confidential", "u public")
     fork = thread.fork()
     fork.edit(message.id, "confidential too")

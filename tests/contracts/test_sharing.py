@@ -27,7 +27,7 @@ def test_opening_a_store_twice_returns_the_same_engine(
 
 
 def test_closed_store_raises_a_clear_error(store_url: str) -> None:
-    """After closing, every call is a clear error; opening again brings everything back."""
+    """Opening it again restores access."""
     engine = backscroll.open(store_url)
     thread = engine.create("x")
     say(thread, "u a")
@@ -52,7 +52,7 @@ def test_two_handles_on_a_thread_see_the_same_state(store: backscroll.Engine) ->
 
 
 def test_eight_threads_append_to_one_conversation(store: backscroll.Engine) -> None:
-    """Nothing is lost, numbers have no gaps, and everybody's messages stand in the order in which they were said."""
+    """Nothing is lost, numbers have no gaps, and each writer's messages keep their order."""
     thread = store.create("crowd")
     start = threading.Barrier(8)
 
@@ -110,7 +110,7 @@ def test_eight_threads_work_on_several_conversations(store: backscroll.Engine) -
 
 
 def test_only_one_of_concurrent_edits_of_a_revision_succeeds(store: backscroll.Engine) -> None:
-    """Of eight edits that say what they saw, one is written and seven are conflicts."""
+    """Of eight edits based on the same revision, seven are conflicts."""
     thread = store.create()
     (message,) = say(thread, "u original")
     start = threading.Barrier(8)
@@ -131,7 +131,7 @@ def test_only_one_of_concurrent_edits_of_a_revision_succeeds(store: backscroll.E
 
 
 def test_readers_never_see_half_an_operation(store: backscroll.Engine) -> None:
-    """While several messages are deleted and restored at once, a reader sees all of them or none."""
+    """They see all of several deleted messages or none."""
     thread = store.create()
     messages = say(thread, *(f"u {n}" for n in range(20)))
     done = threading.Event()
@@ -229,7 +229,7 @@ def test_forked_process_can_use_an_open_store(
 
 
 def test_writes_of_another_process_are_visible_at_once(store: backscroll.Engine, store_url: str) -> None:
-    """A second program's words, edits and new threads are seen without reopening."""
+    """Without reopening the store."""
     thread = store.create("here")
     (message,) = say(thread, "u a")
     script = (

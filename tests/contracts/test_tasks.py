@@ -37,7 +37,7 @@ def test_task_and_verdict_are_durable(
 
 
 def test_fork_has_the_tasks_up_to_its_message(thread: backscroll.Thread) -> None:
-    """Up to the message at which it forks; each goes its own way from there."""
+    """After that, parent and fork are independent."""
     first = thread.tasks.start("one")
     edge = thread.append("user", "one")
     thread.append("assistant", "done")
@@ -54,7 +54,7 @@ def test_fork_has_the_tasks_up_to_its_message(thread: backscroll.Thread) -> None
 def test_imported_copy_has_the_same_tasks(
     thread: backscroll.Thread, store: backscroll.Engine, tmp_path: Path
 ) -> None:
-    """An export brought into another store."""
+    """Export a thread and import it into another store."""
     thread.tasks.start("one")
     thread.append("user", "one")
     thread.tasks.attempt("done")
@@ -150,7 +150,7 @@ def test_whatever_is_done_nothing_is_lost_and_everything_follows_from_the_log(
 
 
 def test_every_task_step_is_one_undo(thread: backscroll.Thread) -> None:
-    """Undo after undo leads back to where nothing had happened; redo leads forth again."""
+    """Undo reverts the steps one by one; redo applies them again."""
     thread.append("user", "please count the carriages " * 30)
     thread.append("assistant", "There are nine. " * 30)
     states = [thread.tasks.list()]

@@ -11,7 +11,7 @@ from tests.contracts.talk import say, texts
 
 
 def test_turns_are_numbered_without_gaps(thread: backscroll.Thread) -> None:
-    """A user message opens a turn; what stands before the first is turn 0; numbers have no gaps."""
+    """A user message opens a turn; messages before the first one are turn 0."""
     say(thread, "a Welcome", "s Rules", "u one", "a 1", "t r", "u two", "u three", "a 3")
     turns = list(thread.turns())
     assert [t.sequence for t in turns] == [0, 1, 2, 3]
@@ -28,7 +28,7 @@ def test_turns_are_numbered_without_gaps(thread: backscroll.Thread) -> None:
 
 
 def test_thread_that_starts_with_the_user_has_no_turn_0(thread: backscroll.Thread) -> None:
-    """Turn 0 is there only where something stands before the first user message."""
+    """Turn 0 exists only if there are messages before the first user message."""
     assert list(thread.turns()) == []
     say(thread, "u one")
     assert [t.sequence for t in thread.turns()] == [1]
@@ -111,7 +111,7 @@ def test_turn_version_changes_only_with_its_content(thread: backscroll.Thread) -
 
 
 def test_edit_without_a_change_adds_no_revision(thread: backscroll.Thread) -> None:
-    """Saving the same words again makes no revision, so that the turn is not another one."""
+    """So that the turn keeps its version."""
     one = thread.append("user", "one", author="Ann")
     before, version = thread.head, thread.turn(1).version
     assert thread.edit(one.id, "one") == thread.message(one.id)
@@ -135,7 +135,7 @@ def test_step_is_a_reply_with_its_tool_results(thread: backscroll.Thread) -> Non
 
 
 def test_processed_mark_holds_for_one_version(thread: backscroll.Thread) -> None:
-    """A turn that was analysed is processed until it says something else, and again when that is undone."""
+    """A changed turn is not processed; undoing the change makes it processed again."""
     say(thread, "a hello")
     one, _ = say(thread, "u one", "a 1")
     assert not thread.turn(1).processed
@@ -155,7 +155,7 @@ def test_processed_mark_holds_for_one_version(thread: backscroll.Thread) -> None
 
 
 def test_token_counts_are_kept_per_tokenizer(thread: backscroll.Thread) -> None:
-    """Counts are kept by revision and tokenizer, can be set anew, and go with the words."""
+    """Per revision and tokenizer; they can be replaced, and a forget erases them."""
     engine = thread.engine
     a, b = say(thread, "u a", "a b")
     engine.set_tokens({a.revision: 3, b.revision: 0}, "cl100k_base")

@@ -94,7 +94,7 @@ def test_undo_and_redo_walk_through_many_operations(thread: backscroll.Thread) -
 
 
 def test_undo_skips_new_messages(thread: backscroll.Thread) -> None:
-    """Speaking is no operation that undo takes back."""
+    """Appending a message is not undone."""
     (a,) = say(thread, "u a")
     thread.edit(a.id, "b")
     say(thread, "a answer")
@@ -107,7 +107,7 @@ def test_undo_skips_new_messages(thread: backscroll.Thread) -> None:
 
 
 def test_undo_is_per_actor(thread: backscroll.Thread) -> None:
-    """Each actor takes back their own last operation, whatever others did elsewhere meanwhile."""
+    """Each actor undoes their own last operation, regardless of other actors."""
     a, b = say(thread, "u a", "a b")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
     ann.edit(a.id, "A")
@@ -145,7 +145,7 @@ def test_undo_conflicts_with_later_changes_of_another_actor(thread: backscroll.T
 
 
 def test_undo_reverts_only_the_changed_fields(thread: backscroll.Thread) -> None:
-    """Taking back an edit leaves a pin alone that somebody else has put on the same message."""
+    """Undoing an edit keeps a pin that another actor set on the same message."""
     a, b = say(thread, "u a", "u b")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
     ann.edit(a.id, "A")
@@ -182,7 +182,7 @@ def test_new_operation_clears_redo(thread: backscroll.Thread) -> None:
 
 
 def test_undo_restores_all_messages_deleted_at_once(thread: backscroll.Thread) -> None:
-    """A stroke of any size is one undo."""
+    """A stroke of any size is undone as one."""
     messages = say(thread, *(f"u {n}" for n in range(260)))
     thread.delete(messages[0].id)
     thread.delete(*(m.id for m in messages[1:]))
@@ -215,7 +215,7 @@ def test_many_undos_and_redos_in_a_row(thread: backscroll.Thread) -> None:
 
 
 def test_undo_skips_forgotten_messages(thread: backscroll.Thread) -> None:
-    """Operations on a message whose words are gone can be neither undone nor redone; those before them can."""
+    """Operations on a forgotten message cannot be undone or redone; earlier ones can."""
     a, b = say(thread, "u a", "u b")
     thread.edit(a.id, "A")
     thread.edit(b.id, "B")
@@ -233,7 +233,7 @@ def test_undo_skips_forgotten_messages(thread: backscroll.Thread) -> None:
 
 
 def test_undo_of_an_insert_removes_the_message(thread: backscroll.Thread) -> None:
-    """What was inserted is deleted by undo, and redo puts it back to its place under the same id."""
+    """Redo restores it at its position under the same id."""
     a, _ = say(thread, "u a", "u b")
     inserted = thread.insert("assistant", "between", after=a.id)
     thread.undo()
@@ -244,7 +244,7 @@ def test_undo_of_an_insert_removes_the_message(thread: backscroll.Thread) -> Non
 
 
 def test_restored_message_never_shares_a_position(thread: backscroll.Thread) -> None:
-    """A message that undo brings back to where another one was put meanwhile stands beside it, and both are read."""
+    """If another message took its position, both are placed next to each other and read."""
     first, last = say(thread, "u first", "u last")
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
     one = thread.insert("assistant", "one", after=first.id)

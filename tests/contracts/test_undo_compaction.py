@@ -30,7 +30,7 @@ def first(thread: Thread) -> Ref:
 
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_undo_compaction_reverts_any_actors_compaction(long: Thread, by_hand: bool) -> None:
-    """The past is shown again as if nothing had been condensed; redo condenses it again, and undo_compaction shows it again."""
+    """Redo applies the compaction again."""
     whole = said(long, AMPLE)
     if by_hand:
         long.as_actor("user:bea").compact(BUDGET)
@@ -49,7 +49,7 @@ def test_undo_compaction_reverts_any_actors_compaction(long: Thread, by_hand: bo
 
 
 def test_prompt_compacts_again_after_undo_compaction(long: Thread) -> None:
-    """Taken back, the next prompt in the same budget fits all the same, under a compaction of its own."""
+    """The next prompt in the same budget fits, with its own compaction."""
     long.prompt(BUDGET, reserve=0, recall=False)
     long.undo_compaction()
     made = long.prompt(BUDGET, reserve=0, recall=False)
@@ -59,7 +59,7 @@ def test_prompt_compacts_again_after_undo_compaction(long: Thread) -> None:
 
 
 def test_undo_compaction_without_a_compaction_is_an_error(long: Thread) -> None:
-    """Neither before the first compaction nor twice: an error with what to do, and nothing is written."""
+    """Before the first compaction and after the last was undone; nothing is written."""
     for _ in range(2):
         head = long.head
         with pytest.raises(NotFound) as refused:
@@ -74,7 +74,7 @@ def test_undo_compaction_without_a_compaction_is_an_error(long: Thread) -> None:
 
 
 def test_undo_compaction_restores_the_previous_compaction(long: Thread) -> None:
-    """Compactions are taken back one at a time, the newest first."""
+    """Compactions are undone one at a time, newest first."""
     whole = said(long, AMPLE)
     long.compact(12_000)
     before = said(long, AMPLE)
@@ -89,7 +89,7 @@ def test_undo_compaction_restores_the_previous_compaction(long: Thread) -> None:
 
 
 def test_undo_after_undo_compaction_reverts_the_last_operation(long: Thread) -> None:
-    """Undo after it takes back what you did last, not what you did before that."""
+    """The compaction does not count as an operation of the user."""
     message = first(long)
     long.pin(message)
     long.edit(message, "Please mend nothing.")
@@ -110,7 +110,7 @@ def test_undo_after_undo_compaction_reverts_the_last_operation(long: Thread) -> 
 
 
 def test_compaction_undone_by_another_actor_cannot_be_undone_again(long: Thread) -> None:
-    """Whoever compacted has nothing left to undo then."""
+    """Its own actor has nothing left to undo."""
     engine = long.as_actor("backscroll")
     engine.compact(BUDGET)
     long.undo_compaction()

@@ -31,7 +31,7 @@ def fill(thread: backscroll.Thread) -> tuple[int, backscroll.StoreError]:
 
 
 def test_write_is_refused_at_the_size_limit_of_sqlite(sqlite_url: str) -> None:
-    """At SQLite's own limit the write is refused, reading goes on, and with more room writing does."""
+    """Reading still works, and so does writing once there is room."""
     with backscroll.open(sqlite_url) as engine:
         thread = engine.create("full")
         say(thread, "u first")
@@ -132,7 +132,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_store_on_a_full_disk_is_readable_and_recovers(tiny_disk: Path) -> None:
-    """On a file system without a free byte the store is readable, a forget frees room, and writing goes on."""
+    """On a full file system the store is readable, and a forget frees room for new writes."""
     with backscroll.open(tiny_disk / "store.db") as engine:
         thread = engine.create("disk")
         say(thread, "u first")

@@ -39,7 +39,7 @@ def killed_when(program: subprocess.Popen[str], sign: Path) -> None:
 
 @pytest.mark.crash
 def test_model_calls_open_at_sigkill_are_on_the_ledger(tmp_path: Path) -> None:
-    """Killed before the first word, and in mid-stream of a later step: both calls stand there as estimates, for the most they can cost."""
+    """Killed before the first word and mid-stream: both calls are on the ledger with their maximum cost."""
     work, never = tmp_path / "work", str(tmp_path / "never")
     work.mkdir()
     store, signs = tmp_path / "store.db", [tmp_path / "first", tmp_path / "second"]

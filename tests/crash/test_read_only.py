@@ -94,7 +94,7 @@ def test_read_only_file_is_readable(folder: Path) -> None:
 
 
 def test_store_in_a_read_only_folder_is_readable(folder: Path) -> None:
-    """A store in a folder where SQLite can make no file for its locks is read all the same."""
+    """Although SQLite cannot create its lock file there."""
     place = store_in(folder)
     folder.chmod(0o555)
     before = contents(folder)
@@ -103,7 +103,7 @@ def test_store_in_a_read_only_folder_is_readable(folder: Path) -> None:
 
 
 def test_leftover_write_ahead_log_is_read(folder: Path) -> None:
-    """What lies in the write-ahead log of a crashed program is read too, although nobody may bring it in."""
+    """Although it cannot be checkpointed."""
     place = store_in(folder)
     script = (
         "import os, sys, backscroll; e = backscroll.open(sys.argv[1]); t = next(iter(e.threads()));"
@@ -135,7 +135,7 @@ def test_unreadable_write_ahead_log_is_an_error(folder: Path) -> None:
 
 
 def test_unreadable_store_is_a_clear_error(folder: Path) -> None:
-    """Without any right the error says so."""
+    """A file or folder without any permission."""
     place = store_in(folder)
     place.chmod(0o000)
     assert "backscroll.errors.StoreError" in looked(place, "one", "two")

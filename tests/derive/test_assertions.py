@@ -37,7 +37,7 @@ TURN = [
 
 
 def test_equal_turns_share_a_rule_key() -> None:
-    """Names of revisions do not matter, who says what does."""
+    """The key depends on roles and text, not on revision ids."""
     elsewhere = [replace(m, id=Ref(OTHER, n), revision=Ref(OTHER, n)) for n, m in enumerate(TURN, 7)]
     assert rule_key(TURN) == rule_key(elsewhere)
     assert rule_key(TURN) != rule_key(TURN[:3])
@@ -106,7 +106,7 @@ def test_limit_drops_mere_mentions_first() -> None:
 
 
 def test_repeated_claims_are_dropped_but_a_return_is_kept() -> None:
-    """Said twice is said once; left and came back is three things."""
+    """A repetition is dropped; moving away and back gives three claims."""
 
     def lives(value: str, kind: Claim = Claim.RELATION) -> Assertion:
         return Assertion(kind, "Ann", "lives_in", object=value, quote="q", source=Ref(THREAD, 1))

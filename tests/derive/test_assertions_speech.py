@@ -180,7 +180,7 @@ def test_tool_repeating_the_user_does_not_discard_the_users_words() -> None:
 
 
 def test_wrapper_tags_keep_the_words_of_the_user() -> None:
-    """Cline and others put the user's words into tags of their own; results that they send in the user's name are none."""
+    """Cline and others wrap the user's words in tags; results sent in the user's name are dropped."""
     assert cleaned_text("<task>\nEllie is an elf.\n</task>")[0].strip() == "Ellie is an elf."
     kept, gone = cleaned_text(
         "[read_file for 'a.md'] Result:\n\nZara is a spy.\n<feedback>\nEllie is an elf.\n</feedback>\n<environment_details>\nx"

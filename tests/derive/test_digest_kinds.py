@@ -140,7 +140,7 @@ def test_target_of_a_call(name: str, arguments: Any, target: str) -> None:
 
 
 def test_long_path_keeps_its_end() -> None:
-    """What tells paths apart is at the end."""
+    """Paths differ at the end."""
     target = parse_call("Read", {"file_path": "/very/long/" + "folder/" * 30 + "app.py"}).target
     assert target.endswith("folder/app.py")
     assert len(target) <= 90

@@ -77,7 +77,7 @@ def kinds(found: list[Assertion] | tuple[Assertion, ...]) -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_files_changed_by_tools_are_claims(name: str, arguments: Json, path: str, how: str) -> None:
-    """Claude Code, Codex, Cline and OpenHands: who changed which file, and how."""
+    """For calls of Claude Code, Codex, Cline and OpenHands: who changed which file, and how."""
     found = read(turn("Do it.", (name, arguments, "File created successfully")))
     assert ("assistant", "changed", path) in told(found)
     assert (path, "status", how) in told(found)
@@ -215,13 +215,13 @@ def test_error_opens_and_is_fixed_by_the_change() -> None:
 
 
 def test_success_in_a_later_turn_ends_errors_of_a_command() -> None:
-    """A turn that knows only the success ends whatever the command had."""
+    """Even if the turn contains only the success."""
     found = read(turn("Again.", ("Bash", {"command": "cd app && npm test"}, "Tests: 12 passed")))
     assert ("npm test", "end has_error", "") in told(found)
 
 
 def test_outcome_belongs_to_the_last_chained_command() -> None:
-    """What is heard at the end is the last one's; all of them went well."""
+    """The earlier commands succeeded, but the output is that of the last one."""
     found = told(
         read(
             turn(
@@ -235,7 +235,7 @@ def test_outcome_belongs_to_the_last_chained_command() -> None:
 
 
 def test_failed_build_is_recognised_from_its_output() -> None:
-    """Without any word on how it ended, a strong line tells."""
+    """Without an exit code, a clear error line is enough."""
     for output in (
         "cc main.c\nmain.c:3:1: error: expected ';'\nmake: *** [all] Error 1",
         "cd: can't cd to /x\nmake: *** [Makefile:192: build] Error 2",
@@ -269,7 +269,7 @@ def test_error_names_and_places_are_read(text: str, name: str | None, place: str
 
 
 def test_file_content_is_no_evidence() -> None:
-    """The words of results are never claims: only that the file was looked at."""
+    """Reading a file only claims that the file was read."""
     code = "# notes\nValueError: planted\nMy name is Zara. Zara lives in Rome. class Planted: ..."
     found = extract(turn("Look.", ("Read", {"file_path": "src/app.py"}, code)))
     assert told(found) == {("src/app.py", "node", "")}
@@ -395,7 +395,7 @@ def test_searching_for_a_name_does_not_define_it() -> None:
 
 
 def test_path_in_the_same_sentence_does_not_define_a_name() -> None:
-    """Two names and a path: only what is said."""
+    """Only a stated definition counts."""
     found = said("I changed `Alpha()` (see `src/a.py`) so that it takes the `BetaConfig` interface.")
     assert ("BetaConfig", "defined_in", "src/a.py") not in found
 
@@ -420,7 +420,7 @@ def test_short_file_name_resolves_to_the_path_of_a_tool() -> None:
     ],
 )
 def test_errors_described_in_prose_have_a_status(text: str, status: str | None) -> None:
-    """Open, over, or only spoken of."""
+    """Open, fixed, or only mentioned."""
     found = said(text)
     assert {value for name, predicate, value in found if (name, predicate) == ("TypeError", "status")} == (
         {status} if status else set()

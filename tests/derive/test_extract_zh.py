@@ -96,7 +96,7 @@ def test_omitted_subject_is_the_previous_one() -> None:
 
 
 def test_clauses_after_a_naming_describe_the_named_person() -> None:
-    """After 叫… the talk is of the one who was named, not of the subject before."""
+    """After 叫… the following clauses are about the person named."""
     found = told("我有一个女儿叫朵朵，今年5岁。")
     assert ("relation", "朵朵", "child_of", "user") in found
     assert ("attribute", "user", "age", "5岁") not in found
@@ -124,7 +124,7 @@ def test_unambiguous_pronoun_is_resolved() -> None:
 
 
 def test_pronoun_does_not_mean_the_speaker() -> None:
-    """Who says 我叫林晓 does not speak of herself as 她."""
+    """A speaker who says 我叫林晓 does not refer to herself as 她."""
     found = told("我叫林晓，住在上海，我妹妹林欣是一名护士。她喜欢画画。")
     assert ("relation", "林欣", "likes", "画画") in found
 
@@ -136,7 +136,7 @@ def test_pronoun_of_another_gender_is_not_resolved() -> None:
 
 
 def test_ambiguous_pronoun_is_kept() -> None:
-    """Two people were named: who 他 is, is for the fold."""
+    """Two people were named; the fold decides whom 他 means."""
     found = claims("王小明和张伟吵架了。他住在杭州。")
     homes = [a for a in found if a.predicate == "lives_in"]
     assert [(a.subject, a.hint) for a in homes] == [("@he", "male")]
@@ -158,7 +158,7 @@ def test_form_of_address_names_the_addressee() -> None:
 
 
 def test_quoted_speech_belongs_to_its_speaker() -> None:
-    """我 inside a quotation is the one who speaks there, not the author of the message."""
+    """我 inside a quotation is the quoted speaker, not the author of the message."""
     found = told("艾莉丝笑着说：“我来自月光森林，是一个森林精灵。”")
     assert ("relation", "艾莉丝", "comes_from", "月光森林") in found
     assert ("attribute", "艾莉丝", "race", "森林精灵") in found
@@ -192,7 +192,7 @@ def test_questions_and_suppositions_make_no_claims(text: str) -> None:
 
 
 def test_tag_question_makes_a_less_sure_claim() -> None:
-    """…，对吧？ is said, if less surely."""
+    """A sentence with …，对吧？ is a claim with lower confidence."""
     found = [a for a in claims("王小明住在杭州，对吧？") if a.predicate == "lives_in"]
     assert [(a.subject, a.object) for a in found] == [("王小明", "杭州")]
     assert found[0].sure < 0.9

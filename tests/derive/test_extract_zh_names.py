@@ -57,7 +57,7 @@ def test_common_words_are_not_names(text: str) -> None:
 
 
 def test_normal_form_keeps_the_length_of_the_text() -> None:
-    """A place in the normal form is the same place in the text, whatever the text holds."""
+    """Offsets in the normal form are offsets in the text, for any text."""
     text = "她說：「我愛你」\ud83d\U000f0001ＡＢＣ１２３\x00・王"
     assert len(normal(text)) == len(text)
     assert normal("我將要參加讀書會") == "我将要参加读书会"

@@ -73,7 +73,7 @@ def test_request_contains_turn_ontology_and_world() -> None:
 
 
 def test_reply_key_depends_on_turn_and_model() -> None:
-    """Another model, other words: another key. Language and world are none of its business: a changed world is not paid for again."""
+    """Language and world do not change the key: a changed world is not paid for again."""
     key = planned().key
     assert planned(language="zh").key == key
     assert planned(world="Mirelle is the queen.").key == key
@@ -109,7 +109,7 @@ def test_very_long_turn_is_cut_to_fit() -> None:
 
 
 def test_answer_becomes_claims_with_sources() -> None:
-    """The claims with the message they rest on, who said so, and the quote as it is there."""
+    """Claims name their message and speaker, and quote the text verbatim."""
     brother = item(
         kind="relation", subject="Tom", predicate="sibling_of", value="", object="Ellie", object_type="person",
         quote="And Tom, her brother, left the guild.", message=2,
@@ -133,7 +133,7 @@ def test_answer_becomes_claims_with_sources() -> None:
     ],
 )
 def test_wrapped_answers_are_accepted(wrapped: str) -> None:
-    """Fences, thoughts and remarks around the JSON are no reason to ask again; a bare list is understood."""
+    """Code fences, thoughts and remarks around the JSON are ignored; a bare list is accepted."""
     text = wrapped.replace("{}", answer(item()))
     assert len(fold(planned(), text).assertions) == 1
     assert len(fold(planned(), json.dumps([item()])).assertions) == 1
@@ -153,7 +153,7 @@ def test_quotes_match_despite_spelling_differences(quote: str) -> None:
     "name", ["Ellie", "ellie", "绿谷", "user", "assistant", "@she", "Narrator", "Ellie's brother", "Mirelle", "Greenvale"]
 )  # fmt: skip
 def test_known_names_are_accepted(name: str) -> None:
-    """From the turn, from who signs, from the world, roles, pronouns, and what belongs to one of them."""
+    """Names from the turn, its authors and the world; roles, pronouns, and possessions of these."""
     assert fold(planned(world="Mirelle is the queen."), answer(item(subject=name))).assertions
 
 

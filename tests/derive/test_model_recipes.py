@@ -184,7 +184,7 @@ def test_unusable_answers_are_refused_with_a_reason(text: str, why: str) -> None
 
 
 def test_truncated_answer_is_refused() -> None:
-    """Half a text may have lost the very thing that matters."""
+    """The missing part may contain the most important point."""
     with pytest.raises(FormatError, match="cut off"):
         fold(gist_plan(), "half a sentence and", rough_count, whole=False)
 

@@ -115,7 +115,7 @@ LONG_RUNS = [
 @pytest.mark.parametrize("reader", ["assertions of a user", "assertions of an answer", "question", "times"])
 @pytest.mark.parametrize("family", LONG_RUNS)
 def test_extraction_rules_never_see_a_long_run(reader: str, family: str) -> None:
-    """Whatever is said, every function behind the doors gets text with breaks in it."""
+    """Every extraction function receives text with long runs broken up."""
     found: dict[str, int] = {}
     with _watched(found):
         read(reader, text_of(family, 6_000))

@@ -49,7 +49,7 @@ def test_sentence_boundaries(text: str, cut: list[str]) -> None:
 
 
 def test_wrapped_line_is_one_sentence() -> None:
-    """A long line that goes on with a small letter is not finished."""
+    """A long line followed by a lower-case letter continues on the next line."""
     text = "The store keeps every revision of every message so that\nnothing is ever lost. Next."
     assert texts(text) == [
         "The store keeps every revision of every message so that\nnothing is ever lost.",

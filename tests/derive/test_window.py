@@ -228,7 +228,7 @@ def test_deleted_waiting_turn_leaves_no_mark() -> None:
 
 
 def test_position_belongs_to_a_turn() -> None:
-    """A position belongs to the turn it is in; at the very beginning of one, the one before is touched too."""
+    """A position at the very beginning of a turn also touches the turn before."""
     thread = said(Window(2, 0), 4)
     at = [position for position, _ in thread.naive.order]
     inside = at[1] + b"\x01"

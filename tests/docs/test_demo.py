@@ -57,7 +57,7 @@ def _checked(folder: Path, language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_demo_files_are_well_formed(language: str) -> None:
-    """What the read-me shows is well-formed and tells the story."""
+    """The files shown in the README are well-formed and contain every scene."""
     _checked(HERE, language)
 
 

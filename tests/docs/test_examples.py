@@ -63,7 +63,7 @@ def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", _with("python", excerpts=True), ids=page_name)
 def test_quoted_code_matches_its_source(page: Path) -> None:
-    """What a page quotes from a file is still there, to the letter and in that order."""
+    """Code quoted from a file is still there, verbatim and in that order."""
     for block in blocks(page):
         if found := _SOURCE.search(block.more):
             source = (tree.ROOT / found[1]).read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ def test_quoted_code_matches_its_source(page: Path) -> None:
 
 @pytest.mark.parametrize("page", TOURS, ids=page_name)
 def test_tour_runs_on_postgresql(page: Path, tmp_path: Path, database_url: str) -> None:
-    """The commands of a tour do on PostgreSQL what the page shows for a file, but for ranking and what is out of reach."""
+    """Commands give the same output as on SQLite, except for ranking and features that need a file."""
     variable = "BACKSCROLL_STORE"
     shown = [b for name in ("install.md", "postgresql.md") for b in blocks(tree.ROOT / "docs" / name)]
     assert sum(b.language == "sh" and f"export {variable}=postgresql://" in b.text for b in shown) == 2

@@ -57,7 +57,7 @@ def _command_lines(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", TODAY, ids=page_name)
 def test_named_commands_exist(page: Path) -> None:
-    """`backscroll word` begins with a command, or an old name of one; a member of a family is one of the family."""
+    """`backscroll word` names a command, a renamed command, or a member of a command family."""
     known = {" ".join(words) for words, _ in commands()}
     families = {name.split()[0] for name in known if " " in name}
     known |= {name.split()[0] for name in known} | set(RENAMED)

@@ -39,7 +39,7 @@ def test_room_page_lists_every_module(page: Path) -> None:
 
 @pytest.mark.parametrize("page", ROOMS, ids=page_name)
 def test_room_page_is_up_to_date(page: Path) -> None:
-    """Whoever moves a module or rewrites its first line runs `python docs/generate_rooms.py`."""
+    """After moving a module or changing its first line, run `python docs/generate_rooms.py`."""
     assert generate_rooms.page(page) == page.read_text(encoding="utf-8"), "run python docs/generate_rooms.py"
 
 

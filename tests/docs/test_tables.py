@@ -63,7 +63,7 @@ def test_table_of_settings_is_complete() -> None:
 
 
 def test_exit_codes_are_correct() -> None:
-    """Every error in the table exits with the code that stands there, and every code stands there."""
+    """The table lists every error with its exit code."""
     rows = _rows(DOCS / "library.md", "| error | when | exit code of the command line |")
     told = {row[0].strip("`"): int(row[2]) for row in rows}
     assert told == {name: getattr(errors, name).exit_code for name in told}

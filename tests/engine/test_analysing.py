@@ -147,7 +147,7 @@ def test_reconcile_analyses_only_the_edited_settled_turn(url: str) -> None:
 
 
 def test_deleted_settled_turn_is_retracted(thread: Thread) -> None:
-    """Who deletes wants it gone: what the turn said is in no view, and its successor stands."""
+    """Its facts are in no view, and the facts that follow it apply."""
     catch_up(thread.engine, thread.id)
     thread.delete(*(m.id for m in thread.turn(1).messages))
     assert PLACES[0].casefold() not in repr(graph_dump(thread)).casefold()
@@ -173,7 +173,7 @@ def test_deleting_a_newer_fact_restores_the_old_one(thread: Thread) -> None:
 
 
 def test_turns_back_in_the_window_follow_edits_again(thread: Thread) -> None:
-    """Who goes back ten turns and goes on from there edits what is new then."""
+    """After deleting the newest turns, older turns are in the window again."""
     catch_up(thread.engine, thread.id)
     for number in (6, 5, 4, 3):
         thread.delete(*(m.id for m in thread.turn(number).messages))
@@ -195,7 +195,7 @@ def test_sync_triggers_analysis_of_changed_turns(thread: Thread) -> None:
 
 
 def test_turns_that_depend_on_an_edited_turn_are_marked_affected(url: str) -> None:
-    """They are marked as affected until the edited turn is read again; then what lost its ground is told apart."""
+    """Until the edited turn is analysed again; then facts without support are separated."""
     with backscroll.open(url, background=False, sliding_window_size=5) as engine:
         thread = engine.create("Mira")
         for user, answer in (
@@ -242,7 +242,7 @@ def test_flush_analyses_the_last_turns_and_records_an_event(thread: Thread) -> N
 
 
 def test_greeting_is_analysed_as_turn_zero(url: str) -> None:
-    """What stands before the first user message is analysed like any turn."""
+    """Messages before the first user message are analysed like any turn."""
     with backscroll.open(url, background=False) as engine:
         thread = engine.create("Greeting")
         thread.append("assistant", "Ellie is a forest elf.")
@@ -332,7 +332,7 @@ def test_each_due_turn_costs_one_call(url: str, server: ScriptedServer) -> None:
 
 
 def test_idle_thread_is_flushed(tmp_path: Path) -> None:
-    """A worker flushes a conversation in which nothing more is said, once; one that goes on is left alone."""
+    """A worker flushes a thread once after a long silence; an active thread is left alone."""
     clock = Clock()
     with opened(tmp_path / "store.db", clock, 1) as engine:
         thread = engine.create("Ellie's travels")
@@ -351,7 +351,7 @@ def test_idle_thread_is_flushed(tmp_path: Path) -> None:
 
 
 def test_imported_old_thread_is_analysed_completely(tmp_path: Path) -> None:
-    """What is brought in from elsewhere waits for nothing; with `flush_minutes` 0 it does."""
+    """Unless `flush_minutes` is 0."""
     for minutes, last in ((30.0, PROCESSED), (0.0, WAITING)):
         clock = Clock()
         with opened(tmp_path / f"{minutes}.db", clock, 1, flush_minutes=minutes) as engine:

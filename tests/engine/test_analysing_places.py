@@ -42,8 +42,8 @@ def known(thread: Thread) -> str:
     return repr(graph_dump(thread)).casefold()
 
 
-def test_message_moved_out_of_a_settled_turn_leaves_its_facts(thread: Thread) -> None:
-    """Moved into a turn that settles, moved away, deleted, each analysed by itself: at last the turn says it no longer."""
+def test_settled_turn_keeps_facts_of_a_moved_message_until_it_is_deleted(thread: Thread) -> None:
+    """Moved into a settling turn, moved out, then deleted, with an analysis after each step."""
     say(thread, "Aldermoor", "Brackwater")
     stray = thread.append("assistant", "Ellie likes Quincewood.")
     thread.move(stray.id, after=thread.turn(1).messages[1].id)
@@ -83,7 +83,7 @@ def test_deleting_the_first_user_message_makes_turn_zero(thread: Thread) -> None
 
 
 def test_forget_drops_the_marks_of_the_whole_family(thread: Thread) -> None:
-    """Versions and keys of forgotten words do not wait in the store until somebody analyses again."""
+    """Versions and keys of forgotten words leave the store at once, not with the next analysis."""
     say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere")
     fork = thread.fork()
     for each in (thread, fork):
@@ -121,7 +121,7 @@ def graph_said(thread: Thread) -> str:
 
 
 def test_prompt_leaves_out_words_edited_out_of_a_settled_turn(thread: Thread) -> None:
-    """The graph keeps what a settled turn said; a prompt tells it only as long as the history shows it."""
+    """The graph keeps facts of a settled turn; prompts show them only while the history does."""
     say(thread, "Aldermoor")
     for n in range(6):
         thread.append("user", f"What is {n} and {n}?")

@@ -65,7 +65,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_worker_processes_everything_due_once(engine: Engine) -> None:
-    """A run brings all threads up to date; a second one finds nothing to do, until something is written."""
+    """A second run finds nothing to do until something is written."""
     one, two = talk(engine, "one"), talk(engine, "two")
     worker = Worker(engine)
     assert worker.run() == 2
@@ -195,7 +195,7 @@ class Clock:
 
 
 def test_stopped_worker_releases_its_thread(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that is stopped in the middle leaves the thread to whoever comes next, at once."""
+    """The next worker can claim the thread at once."""
     thread = talk(engine, "interrupted")
     first = Worker(engine)
 
@@ -211,8 +211,8 @@ def test_stopped_worker_releases_its_thread(engine: Engine, monkeypatch: pytest.
     assert behind(engine) == set()
 
 
-def test_long_work_renews_its_claim(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody ever works on a thread that somebody else could already hold; the work is finished all the same."""
+def test_long_work_releases_its_claim_in_time(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker continues on a thread after its lease has expired; the work is still finished."""
     thread = talk(engine, "long")
     clock = Clock(engine, monkeypatch)
     left = [background.STRIDE, background.STRIDE, background.STRIDE, 1]

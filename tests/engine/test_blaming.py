@@ -26,7 +26,7 @@ def turns(lines: list[BlameLine]) -> list[tuple[str, int | str | None]]:
 
 
 def test_blame_names_the_turn_of_each_line(desk: Desk) -> None:
-    """Old lines, lines of two turns and lines by hand are told apart; each has the words of its turn."""
+    """Old lines, lines of two turns and lines by hand are distinguished."""
     desk.write("a.py", "old\n")
     desk.says("Add a greeting")
     desk.edit("a.py", "old\nhello\n", "I add a line that greets")
@@ -49,7 +49,7 @@ def test_blame_names_the_turn_of_each_line(desk: Desk) -> None:
 
 
 def test_blame_of_a_single_line(desk: Desk) -> None:
-    """A single line can be asked for; a number that the file does not have is refused, and so is a file that is none."""
+    """A line number that does not exist and a missing file are refused."""
     desk.turn("one", a__py="1\n2\n3\n")
     (line,) = desk.room.blame("a.py", 2)
     assert (line.line, line.text, line.turn) == (2, "2", 1)
@@ -61,7 +61,7 @@ def test_blame_of_a_single_line(desk: Desk) -> None:
 
 
 def test_blame_survives_renames_and_later_edits(desk: Desk) -> None:
-    """A file that was renamed twice, once with an edit, still knows who wrote its lines."""
+    """A file renamed twice, once with an edit, keeps the authors of its lines."""
     body = "".join(f"line {n}\n" for n in range(10))
     desk.turn("write it", a__py=body)
     desk.says("move it")
@@ -125,7 +125,7 @@ def test_blame_names_a_rewound_turn(desk: Desk) -> None:
 
 
 def test_blame_does_not_show_forgotten_words(desk: Desk) -> None:
-    """Who wrote the line is still known; what was asked is gone with the message."""
+    """The author of the line is known; the request is erased with the message."""
     desk.says("a secret wish")
     desk.edit("a.py", "1\n", "a secret reason")
     desk.thread.forget(desk.thread.message(0).id, desk.thread.message(1).id)
@@ -185,7 +185,7 @@ def test_blame_refuses_ignored_and_outside_paths(tmp_path: Path) -> None:
 
 
 def test_blame_of_binary_and_empty_files(desk: Desk) -> None:
-    """A file that is not UTF-8, and an empty one, are blamed all the same."""
+    """A file that is not UTF-8, and an empty one."""
     desk.says("one")
     desk.edit("a.txt", b"caf\xe9\n\xff\xfe\n")
     assert [b.turn for b in desk.room.blame("a.txt")] == [1, 1]
@@ -194,7 +194,7 @@ def test_blame_of_binary_and_empty_files(desk: Desk) -> None:
 
 
 def test_blame_without_snapshots_is_unknown(desk: Desk) -> None:
-    """After the snapshots were dropped, nobody is blamed for what cannot be told apart; what comes later is told."""
+    """After snapshots are dropped, older lines have no author; later lines do."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="1\n2\n")
     desk.room.forget_snapshots()

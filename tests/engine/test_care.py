@@ -73,7 +73,7 @@ def test_doctor_checks_everything(store: backscroll.Engine) -> None:
 
 
 def test_doctor_counts_vectors_and_checks_the_encoder(tmp_path: Path) -> None:
-    """How many revisions have a vector; an encoder that is none is no fault, one that is unknown is."""
+    """A disabled encoder is fine, an unknown one is a failure."""
     with backscroll.open(tmp_path / "a.db", encoder="none") as engine:
         said = engine.create("t").append("user", "hello")
         engine.store.write(lambda tx: tx.set_vectors("e", [(said.revision, b"\0\x3c")]))
@@ -111,7 +111,7 @@ def test_forget_without_messages_is_refused(store: backscroll.Engine) -> None:
 
 
 def test_verify_continues_after_an_unreadable_thread(tmp_path: Path) -> None:
-    """Verification goes on after a row that makes no sense, and names it."""
+    """The unreadable row is reported by name."""
     with backscroll.open(tmp_path / "s.db") as engine:
         threads = [engine.create(f"t{n}") for n in range(4)]
         said = [t.append("user", "words") for t in threads]
@@ -140,7 +140,7 @@ def test_doctor_never_shows_a_key(store: backscroll.Engine, monkeypatch: pytest.
 
 
 def test_diff_between_two_events(store: backscroll.Engine) -> None:
-    """Added, changed, removed, moved and flagged messages are each told once."""
+    """Added, changed, removed, moved and flagged messages are each listed once."""
     thread = store.create("t")
     ids = [thread.append("user", f"message {n}").id for n in range(6)]
     moment = thread.head
@@ -173,7 +173,7 @@ def test_diff_between_two_revisions(store: backscroll.Engine) -> None:
 
 
 def test_turn_is_found_by_its_id(store: backscroll.Engine) -> None:
-    """The id of a turn stays when turns before it come and go, in forks too; a turn that is gone is not found."""
+    """The id does not change when earlier turns are added or deleted, in forks too; a deleted turn is not found."""
     thread = store.create("t")
     thread.append("assistant", "greeting")
     first = thread.append("user", "one")

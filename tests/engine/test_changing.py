@@ -42,7 +42,7 @@ def test_change_names_the_tool_that_caused_it(desk: Desk) -> None:
 
 
 def test_unclaimed_changes_belong_to_the_person(desk: Desk) -> None:
-    """What differs at a look and is nobody's yet is a person's; the first look has nothing to compare with."""
+    """The first look has nothing to compare with."""
     desk.write("old.txt", "there before")
     desk.room.look()
     assert desk.room.changes() == []
@@ -99,7 +99,7 @@ def test_parallel_looks_record_each_file_once(desk: Desk) -> None:
 
 
 def test_changes_filter_by_turn_file_and_time(desk: Desk) -> None:
-    """Questions can be combined; the newest comes first; a folder stands for its files; a renamed file is found by both names."""
+    """Filters combine; newest first; a folder matches its files; a renamed file matches both names."""
     desk.turn("one", a__py="1\n2\n3\n4\n5\n")
     desk.says("two")
     desk.edit("lib/b.py", "b")
@@ -146,7 +146,7 @@ def test_header_of_a_change_holds_no_words(desk: Desk) -> None:
 
 
 def test_forgetting_a_message_erases_its_changes(desk: Desk) -> None:
-    """The words of a change go with the message that caused it; others stay, and the snapshots still bring the files back."""
+    """Other changes stay, and the snapshots can still restore the files."""
     desk.turn("one", a__py="keep\n")
     desk.says("two")
     done = desk.edit("b.py", "token = 'xyzzy-plugh-1234'\n")
@@ -195,7 +195,7 @@ def test_fork_has_the_changes_up_to_its_message(desk: Desk) -> None:
 
 
 def test_changes_survive_export_and_import(desk: Desk, tmp_path: Path) -> None:
-    """A native file carries them, rewinds included; the other store verifies and tells the same."""
+    """A native file includes them, with rewinds; the other store verifies and lists the same."""
     desk.turn("one", a__py="1")
     desk.turn("two", b__py="2")
     desk.room.rewind(2)
@@ -213,7 +213,7 @@ def test_changes_survive_export_and_import(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_ignored_files_are_not_changes(desk: Desk) -> None:
-    """What is ignored is not looked at; a rule that comes or goes makes nothing added or deleted."""
+    """A new or removed ignore rule adds or deletes nothing."""
     desk.write(".gitignore", "*.log\n")
     desk.write("big.log", "noise")
     desk.write("data.csv", "1,2")
@@ -228,7 +228,7 @@ def test_ignored_files_are_not_changes(desk: Desk) -> None:
 
 
 def test_unusual_file_names_are_recorded(desk: Desk) -> None:
-    """File names of any kind go into the log and come back."""
+    """Chinese names, spaces, quotes and tabs round-trip through the log."""
     names = ["文档/说明书.md", "with space.txt", "quote'\".txt", "tab\there"]
     desk.room.look()
     for name in names:
@@ -254,7 +254,7 @@ def test_change_description_uses_the_language_of_the_request(desk: Desk) -> None
 
 
 def test_long_diffs_are_cut_in_the_log(desk: Desk) -> None:
-    """The log holds a part of a very long diff and says so."""
+    """A very long diff is shortened and marked as such."""
     desk.room.look()
     desk.write("long.txt", "".join(f"line {n}\n" for n in range(30_000)))
     (found,) = desk.room.auto_detect_code_changes()
@@ -293,7 +293,7 @@ def test_repository_of_the_user_is_never_changed(tmp_path: Path) -> None:
 
 
 def test_unreadable_workspace_note_is_ignored(desk: Desk) -> None:
-    """A note of the store that cannot be read, or names a snapshot that is gone, does no harm."""
+    """A note that is unreadable, or names a missing snapshot, is replaced."""
     desk.turn("one", a__py="1")
     desk.engine.store.write(lambda tx: tx.set_meta(f"workspace {desk.room.place}", "{"))
     assert desk.room.auto_detect_code_changes() == []

@@ -56,7 +56,7 @@ def test_other_file_changed_during_a_tool_call_belongs_to_the_person(desk: Desk)
 
 
 def test_person_edits_around_a_tool_write_are_attributed_by_line(desk: Desk) -> None:
-    """Each line belongs to who wrote it, though nobody looked in between."""
+    """Even without a look in between."""
     desk.write("a.py", "old\n")
     during(
         desk,
@@ -70,7 +70,7 @@ def test_person_edits_around_a_tool_write_are_attributed_by_line(desk: Desk) -> 
 
 
 def test_failed_tool_is_not_blamed_for_changes(desk: Desk) -> None:
-    """What differs afterwards was somebody else."""
+    """Changes after a failed call belong to the person."""
     desk.write("a.py", "old\n")
 
     def fails() -> None:
@@ -99,7 +99,7 @@ def test_deleted_and_recreated_files_during_a_tool_call(desk: Desk) -> None:
 
 
 def test_changes_during_a_command_are_marked_unsure(desk: Desk) -> None:
-    """Nobody knows which of it the command did itself; a tool that does not note what it writes is believed."""
+    """A command does not report what it writes; a file tool does and is believed."""
     during(desk, lambda: desk.write("a.py", "1\n"), tool="run_command")
     during(desk, lambda: desk.write("b.py", "2\n"), tool="write_file")
     assert [(one.by, one.tool, one.sure) for one in desk.room.blame("a.py")] == [

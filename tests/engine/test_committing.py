@@ -43,7 +43,7 @@ def test_commit_message_is_made_from_the_turn(desk: Desk) -> None:
 
 
 def test_commit_includes_only_changes_of_the_agent(desk: Desk) -> None:
-    """What the person staged stays staged, what they changed by hand stays uncommitted, in the same file too."""
+    """Staged changes stay staged and manual edits stay uncommitted, in the same file too."""
     desk.write("mine.py", "mine\n")
     git(desk.root, "add", "mine.py")
     desk.turn("change two", a__py="one\n\n\n\nTWO\n")
@@ -100,7 +100,7 @@ def test_dry_run_commits_nothing(desk: Desk) -> None:
 
 
 def test_commit_all_includes_changes_by_hand(desk: Desk) -> None:
-    """With `all`, what people changed by hand goes in too."""
+    """With `all=True`, manual edits are committed too."""
     desk.turn("one", a__py="1\n")
     desk.write("mine.py", "mine\n")
     assert desk.room.commit("Both", all=True).files == ("a.py", "mine.py")
@@ -115,7 +115,7 @@ def test_commit_includes_renames(desk: Desk) -> None:
 
 
 def test_rewound_changes_are_not_committed(desk: Desk) -> None:
-    """Work that was taken back leaves nothing to commit; after a commit, taking it back can be committed."""
+    """After a rewind there is nothing to commit; rewinding a commit can itself be committed."""
     desk.turn("one", b__py="b\n")
     desk.room.rewind(1)
     with pytest.raises(NotFound):
@@ -138,7 +138,7 @@ def test_commit_refuses_lines_changed_by_person_and_agent(desk: Desk) -> None:
 
 
 def test_commit_without_a_repository_is_an_error(tmp_path: Path) -> None:
-    """Where there is no repository, that is said with a hint."""
+    """The error has a hint."""
     desk = Desk(tmp_path)
     desk.turn("one", a__py="1\n")
     with pytest.raises(BackscrollError) as said:
@@ -210,7 +210,7 @@ def test_commit_refuses_a_git_filter_set_by_the_agent(desk: Desk) -> None:
 
 
 def test_commit_ignores_a_git_filter_of_other_files(desk: Desk) -> None:
-    """Other tracked files with another time of change are looked at by git; their filter stays off."""
+    """A filter for files outside the commit is neither run nor a reason to refuse."""
     desk.says("go")
     trace = evil(desk)
     desk.write(".git/info/attributes", "a.py filter=evil\n")
@@ -222,7 +222,7 @@ def test_commit_ignores_a_git_filter_of_other_files(desk: Desk) -> None:
 
 
 def test_commit_runs_preexisting_git_filters(tmp_path: Path) -> None:
-    """The person's own, in the repository or for all of them; attributes that name a filter nobody set up do nothing."""
+    """Filters of the user, in the repository or global; unknown filter names have no effect."""
     desk = Desk(tmp_path)
     try:
         git(desk.root, "init", "-q")

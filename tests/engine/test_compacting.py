@@ -48,7 +48,7 @@ def condensed(thread: Thread) -> int:
 
 
 def test_giant_step_keeps_earlier_condensed_blocks(thread: Thread) -> None:
-    """Parallel reads of more than the whole budget: they are cut, and earlier steps are still told as they were."""
+    """Parallel reads larger than the budget are cut; earlier blocks stay unchanged."""
     n, condensed_now = 0, False
     while not condensed_now:
         step(thread, n, 60)
@@ -84,7 +84,7 @@ def test_compactions_in_one_long_turn_come_in_batches(thread: Thread) -> None:
 
 
 def test_warm_turns_stay_verbatim_if_they_fit(tmp_path: Path) -> None:
-    """The last turns are shown to the letter after a compaction where they are small enough."""
+    """The last turns are verbatim after a compaction if they are small enough."""
     with backscroll.open(tmp_path / "store.db", background=False, warm_turns=3) as engine:
         made = _talk(engine)
         assert made.compact(BUDGET).event is not None
@@ -102,7 +102,7 @@ def _talk(engine: Engine) -> Thread:
 
 
 def test_operations_are_listed_after_their_calls_are_condensed(tmp_path: Path) -> None:
-    """While the history shows the calls there is no list; where it was condensed, one stands that names no call in view, told once."""
+    """While the history shows the calls there is no list; afterwards one list names only hidden calls."""
     with backscroll.open(tmp_path / "store.db", background=False) as engine:
         made = engine.create("steps")
         made.append("user", "Please go through all files.")

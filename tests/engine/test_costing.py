@@ -101,7 +101,7 @@ def test_open_call_is_on_the_ledger(engine: backscroll.Engine) -> None:
 
 
 def test_failed_settling_leaves_the_open_call(engine: backscroll.Engine) -> None:
-    """Where the answer cannot be written down, the call still stands there as one without an answer."""
+    """If the answer cannot be recorded, the call stays on the ledger as unanswered."""
     out = record_asked(engine, model="gpt-5", counted=10)
 
     def breaks(_tx: Any) -> None:
@@ -152,7 +152,7 @@ def test_recorded_price_does_not_change(tmp_path: Path) -> None:
 
 
 def test_call_is_recorded_despite_a_broken_price_table(tmp_path: Path) -> None:
-    """The call is there without a price; what asks for prices tells about the table."""
+    """The call has no price; methods that need prices report the table."""
     table = tmp_path / "prices.toml"
     table.write_text("[[model]\n", encoding="utf-8")
     with backscroll.open(tmp_path / "store.db", prices=str(table)) as engine:

@@ -151,7 +151,7 @@ def written(store: Engine) -> dict[str, int]:
 def test_invalid_arguments_of_public_methods_raise_clear_errors(
     owner: type, name: str, store: Engine, thread: Thread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever stands in one place of a call: it works, or an error of ours says why not, and then nothing was written."""
+    """Any value in any argument either works or raises our own error and writes nothing."""
     monkeypatch.chdir(tmp_path)
     parameters = list(inspect.signature(getattr(owner, name)).parameters.values())[1:]
     needed = [
@@ -205,7 +205,7 @@ def test_tools_without_a_name_are_refused(thread: Thread, tools: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:backscroll.llm.scripted is deprecated")
 def test_every_type_in_a_public_signature_is_known() -> None:
-    """A class by its own name, or a name that stands for several types: none is taken for a class that does not exist."""
+    """Argument checks know every class and alias used in public signatures."""
     named: set[str] = set()
     for owner, name in calls():
         for parameter in inspect.signature(getattr(owner, name)).parameters.values():

@@ -100,7 +100,7 @@ def test_thinking_after_a_retried_request_is_kept(talk: Talk) -> None:
 
 
 def test_prompt_without_a_model_does_not_hide_a_change(talk: Talk) -> None:
-    """Somebody looks at the prompt between a change and the next request."""
+    """A prompt built between a change and the next request does not count as a request."""
     first = next(m.id for m in talk.thread)
     talk.thread.insert("user", "Mind the map.", after=first)
     talk.thread.prompt(20_000, wire="anthropic", reserve=0, recall=False)

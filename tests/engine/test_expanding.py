@@ -111,7 +111,7 @@ def test_expand_in_a_fork_reads_inherited_messages(thread: Thread) -> None:
 
 
 def test_expand_reports_a_deleted_message(thread: Thread) -> None:
-    """Alone it is said to be deleted, in a range it is left out."""
+    """Alone it is an error; in a range it is left out."""
     gone = thread.message(1).id
     first, last = thread.message(0).id, thread.message(3).id
     thread.delete(gone)
@@ -129,7 +129,7 @@ def test_expand_a_deleted_range_is_not_found(thread: Thread) -> None:
 
 
 def test_expand_reports_a_forgotten_message(thread: Thread) -> None:
-    """Its words are nowhere, and a range goes on without it."""
+    """Alone it is an error; a range is returned without it."""
     gone = thread.message(3)
     first, last = thread.message(0).id, thread.message(5).id
     thread.forget(gone.id)
@@ -142,7 +142,7 @@ def test_expand_reports_a_forgotten_message(thread: Thread) -> None:
 
 @pytest.mark.parametrize("handle", ["[bs:999]", "[bs:1]", "[bs:2-999]", "[bs:998-999]"])
 def test_expand_a_handle_without_messages_is_not_found(thread: Thread, handle: str) -> None:
-    """An event that is no message, or none at all, is not found; the hint says where to look."""
+    """A number that is no message, or does not exist; the hint says where to look."""
     with pytest.raises(NotFound) as caught:
         thread.expand(handle)
     assert "show" in caught.value.hint

@@ -157,7 +157,7 @@ def test_dialogue_file_follows_every_write(tmp_path: Path) -> None:
 def test_save_dialogue_uses_the_default_folder(
     thread: backscroll.Thread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Saving by hand goes into `dialogue_history`, into the same file each time."""
+    """It writes to the same file in `dialogue_history` each time."""
     monkeypatch.chdir(tmp_path)
     first, second = thread.save_dialogue(), thread.save_dialogue()
     assert first == second

@@ -143,7 +143,7 @@ def ledger(engine: Engine) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_turn_is_read_by_a_model_once(engine: Engine, kind: Kind) -> None:
-    """On every wire, with and without a schema: read, kept under the turn's key, on the ledger; asked again, nobody is called."""
+    """On every wire, with and without a schema; the reading is stored and charged, and a second request uses it."""
     thread = talk(engine)
     with at_work(engine, GOOD, kind=kind, structured=True) as (working, server):
         first = read(working, thread)
@@ -195,7 +195,7 @@ def test_world_description_is_read_with_the_turn(engine: Engine) -> None:
 
 
 def test_changing_the_model_makes_nothing_due(engine: Engine) -> None:
-    """What an earlier model read stays; only who asks for it has it read anew, and then that is shown."""
+    """Earlier readings stay; an explicit refresh reads again with the new model."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, _):
         read(working, thread)
@@ -360,7 +360,7 @@ def test_rate_limited_service_is_retried(engine: Engine) -> None:
 
 
 def test_rules_apply_if_the_prompt_overflows(engine: Engine) -> None:
-    """A window too small is no reason to wait or to try again."""
+    """A context window that is too small is not retried."""
     thread = talk(engine)
     with at_work(engine, GOOD, window=100) as (working, server):
         told = read(working, thread)
@@ -381,7 +381,7 @@ def test_pause_grows_after_repeated_failures(engine: Engine) -> None:
 
 
 def test_spending_limit_prevents_the_call(tmp_path: Path) -> None:
-    """A call that would pass the limit is not made, and is no try."""
+    """A call over the limit is not made and not counted as an attempt."""
     prices = tmp_path / "prices.toml"
     prices.write_text('[[model]]\nmatch = "m"\ninput = 1000\noutput = 1000\n')
     with backscroll.open(tmp_path / "s.db", background=False, prices=str(prices), day_limit=0.5) as engine:
@@ -400,7 +400,7 @@ def test_spending_limit_prevents_the_call(tmp_path: Path) -> None:
 
 
 def test_one_reader_per_thread_at_a_time(engine: Engine) -> None:
-    """While somebody has the thread read, others neither pay nor fail; who it is about can be seen."""
+    """While one worker reads a thread, others neither pay nor fail; the current turn is visible."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
         with Lease(engine, thread.id, "extracting", "a turn") as lease:
@@ -445,7 +445,7 @@ def test_forget_erases_readings(engine: Engine) -> None:
 
 
 def test_reading_of_words_forgotten_meanwhile_is_dropped(engine: Engine) -> None:
-    """Words erased while the model was at work do not come back in its answer."""
+    """Words erased while the model was working do not return in its answer."""
     thread = talk(engine)
     messages = list(thread)
     thread.forget(messages[0].id)
@@ -457,7 +457,7 @@ def test_reading_of_words_forgotten_meanwhile_is_dropped(engine: Engine) -> None
 
 
 def test_imported_turns_wait_for_consent(engine: Engine) -> None:
-    """What was logged long after it was said is told apart from what was said here."""
+    """Turns logged long after they were said count as imported."""
     thread = engine.create("Old and new")
     thread.append("user", SAID, at="2020-01-01T00:00:00+00:00")
     thread.append("user", SAID)

@@ -45,7 +45,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_pipe_is_refused_without_blocking(pipe: Path, door: str) -> None:
-    """Whoever opens a path that a user gave says what it is, and leaves it as it is."""
+    """Every function that opens a user's path names the problem and leaves the pipe in place."""
     with pytest.raises((backscroll.BackscrollError, OSError), match="regular file"):
         DOORS[door](pipe)
     assert pipe.is_fifo()

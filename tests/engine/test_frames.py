@@ -65,7 +65,7 @@ def test_language_of_the_thread_takes_precedence(store: Engine) -> None:
 
 
 def test_text_without_a_clear_language_fixes_none(store: Engine) -> None:
-    """What was told in English by default is not told again in Chinese."""
+    """Facts shown in English by default are not shown again in Chinese."""
     store.create(user="ann").append("user", "我吃素，对坚果过敏。")
     thread = store.create(user="ann")
     thread.append("user", "1 + 1")

@@ -71,7 +71,7 @@ def test_pin_stays_while_another_message_supports_it(
 def test_erased_override_disappears_from_cached_graphs(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
-    """Another process, and a fork in it, no longer tell a change whose words were erased."""
+    """In another process, and in a fork there."""
     one, other = two
     thread = told(one, "Tom lives in Greenvale.")
     made = thread.graph.set("Tom", "mood", "secretmood")
@@ -88,7 +88,7 @@ def test_erased_override_disappears_from_cached_graphs(
 def test_lifting_one_split_keeps_the_other(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
-    """Two splits of one name: each keeps the node, and the person's words about it, whatever becomes of the other."""
+    """Of two splits of one name, each keeps its node and overrides if the other is lifted."""
     one, _ = two
     thread = told(one, "Tom is 30 years old.", "Tom is a baker.", "Tom lives in Greenvale.")
     first = thread.graph.split("Tom", [2], "Tom the baker")

@@ -74,7 +74,7 @@ def test_first_prompt_does_not_wait_for_a_large_graph(
 
 
 def test_first_prompt_includes_a_small_graph_despite_a_worker(tmp_path: Path) -> None:
-    """What a person has just set by hand is known to the answer that follows."""
+    """An override set just before is in the prompt."""
     with Engine(SqliteStore(tmp_path / "s.db"), Settings(background=True)) as engine:
         thread = engine.create("tale")
         thread.graph.add("Anna")

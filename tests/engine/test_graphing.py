@@ -126,7 +126,7 @@ def test_overrides_survive_rebuilds_edits_and_deletions(thread: Thread) -> None:
 
 
 def test_contested_override_shows_the_text_as_evidence(thread: Thread) -> None:
-    """The person's word stands; the other one is contested evidence and a question until it is settled."""
+    """The override applies; the text is contested evidence and a question until it is settled."""
     thread.graph.set("Ellie", "lives_in", other="Silver Inn")
     say(thread, "Ellie lives in Fernhollow.")
     fact = thread.graph.why("Ellie", "lives_in")[0]
@@ -142,7 +142,7 @@ def test_contested_override_shows_the_text_as_evidence(thread: Thread) -> None:
 
 
 def test_lifting_an_override_restores_the_text(thread: Thread) -> None:
-    """By number or by id; undo of the lifting brings the change back; twice is refused."""
+    """By number or id; undo restores the override; lifting twice is refused."""
     first = thread.graph.set("Ellie", "lives_in", other="Silver Inn")
     assert first.id is not None
     thread.graph.lift(first.id)
@@ -156,7 +156,7 @@ def test_lifting_an_override_restores_the_text(thread: Thread) -> None:
 
 
 def test_undo_reverts_overrides_one_by_one(thread: Thread) -> None:
-    """A change of several events (a node with attributes) is one stroke."""
+    """An override of several events (a node with attributes) is one stroke."""
     before = graph_dump(thread)
     thread.graph.add("Rex", "animal", colour="brown", mood="calm")
     thread.graph.delete("Toran")
@@ -172,7 +172,7 @@ def test_undo_reverts_overrides_one_by_one(thread: Thread) -> None:
 
 
 def test_undo_of_overrides_is_per_actor(thread: Thread) -> None:
-    """What Ann set, Bob does not undo; the author stands with the change."""
+    """Bob cannot undo what Ann set; each override names its author."""
     ann, bob = thread.as_actor("user:ann"), thread.as_actor("user:bob")
     ann.graph.set("Ellie", "mood", "glad")
     bob.graph.set("Toran", "mood", "sad")
@@ -212,7 +212,7 @@ def test_split_moves_the_facts_of_the_named_turns(thread: Thread) -> None:
 
 
 def test_pin_holds_every_value(thread: Thread) -> None:
-    """Where something has several values, all of them stay when the turns that said so go."""
+    """All values of a predicate stay when their turns are deleted."""
     say(thread, "Ellie likes apples. Ellie likes rain.")
     liked = {f.value or f.object for f in thread.graph.why("Ellie", "likes")}
     thread.graph.pin("Ellie", "likes")
@@ -290,7 +290,7 @@ def test_invalid_overrides_are_refused(thread: Thread) -> None:
 
 
 def test_world_description_completes_the_graph_and_can_be_dropped(thread: Thread) -> None:
-    """What the text leaves open comes from the description, below all that was said; dropped or undone, it is gone."""
+    """It applies only where the text is silent; drop or undo removes it."""
     before = graph_dump(thread)
     thread.graph.tell_world("elves", ELVES)
     ellie = thread.graph.node("Ellie")
@@ -366,7 +366,7 @@ def test_cached_graph_follows_changes_of_another_engine(two: tuple[Engine, Engin
 
 
 def test_forget_reaches_the_graph_in_memory(two: tuple[Engine, Engine]) -> None:
-    """Words that another engine erased are neither told nor held here after the next look."""
+    """Words erased by another engine are gone after the next read."""
     one, other = two
     mine = told(one)
     say(mine, "Ellie lives in Xanthippopolis.")
@@ -417,7 +417,7 @@ def test_forget_thread_erases_overrides_and_worlds(tmp_path: Path) -> None:
 
 
 def test_concurrent_readers_see_a_consistent_graph(tmp_path: Path) -> None:
-    """Each has a graph of its own: nobody changes what another one is reading, and all end with the same."""
+    """Each OS thread has its own graph; in the end all are equal."""
     with Engine(SqliteStore(tmp_path / "store.db"), Settings(background=False)) as engine:
         thread = told(engine)
         done = threading.Event()
@@ -443,7 +443,7 @@ def test_concurrent_readers_see_a_consistent_graph(tmp_path: Path) -> None:
 
 
 def test_turn_numbers_of_evidence_follow_the_history(thread: Thread) -> None:
-    """A turn that is gone has no number; the others move up."""
+    """A deleted turn has no number; later turns move up."""
     number = thread.graph.numbers()
     assert [number(o) for o in thread.graph.node("Toran").interactions] == [2, 4, 5]
     openings = thread.graph.node("Toran").interactions

@@ -105,7 +105,7 @@ def test_reimport_adds_a_revision_to_a_deleted_message(store: backscroll.Engine,
 
 
 def test_reimport_does_not_restore_forgotten_words(store: backscroll.Engine, tmp_path: Path) -> None:
-    """After forgetting, importing the same file again, or a longer one, does not bring the words back."""
+    """Neither the same file nor a longer one restores them."""
     path = put(tmp_path / "a.json", chat(*STORY))
     thread = store.thread(store.import_path(path)[0].thread or "")
     for place in (4, 1, 0):  # the last, one in the middle, the first
@@ -124,7 +124,7 @@ def test_reimport_does_not_restore_forgotten_words(store: backscroll.Engine, tmp
 def test_reimport_adds_a_new_message_in_place_of_a_forgotten_one(
     store: backscroll.Engine, tmp_path: Path
 ) -> None:
-    """A hole swallows only the words that were erased, not whatever comes to stand there."""
+    """A tombstone suppresses only the erased words."""
     path = put(tmp_path / "a.json", chat(*STORY))
     thread = store.thread(store.import_path(path)[0].thread or "")
     thread.forget(thread.message(4).id)
@@ -206,7 +206,7 @@ def test_unknown_file_is_refused_with_a_hint(
 
 
 def test_missing_file_and_empty_folder_are_clear_errors(store: backscroll.Engine, tmp_path: Path) -> None:
-    """No file, and a folder without a history, are told apart."""
+    """A missing file and a folder without a history raise different errors."""
     with pytest.raises(NotFound):
         store.import_path(tmp_path / "nothing.json")
     (tmp_path / "folder").mkdir()
@@ -272,7 +272,7 @@ def test_rewind_between_imports_moves_old_turns_to_a_fork(store: backscroll.Engi
 
 
 def test_shortened_transcript_deletes_nothing(store: backscroll.Engine, tmp_path: Path) -> None:
-    """An agent's transcript that lost messages does not delete them here; the report says so."""
+    """The report notes messages that are no longer in the file."""
     rows = [
         _node("a", None, "user", "one"),
         _node("b", "a", "assistant", "two"),
@@ -375,7 +375,7 @@ def test_concurrent_imports_of_a_file_do_not_duplicate(store: backscroll.Engine,
 
 
 def test_forget_reaches_title_and_asides_of_an_import(store: backscroll.Engine, tmp_path: Path) -> None:
-    """Codex writes messages down twice and gives the thread its title: forgetting one reaches all of it, for good."""
+    """Codex stores messages twice and titles the thread with them: a forget erases all copies."""
     secret = "我的银行卡密码是四八五七六六，请记住它"
 
     def row(kind: str, payload: dict[str, Any]) -> str:

@@ -63,7 +63,7 @@ def begun(thread: Thread) -> Ref:
 
 
 def test_index_keeps_strings_that_left_the_window(thread: Thread) -> None:
-    """A name that stood in one result, forty results ago: the index has it with its source and its age."""
+    """A name from one result, forty results ago, is indexed with its source and age."""
     source = begun(thread)
     frozen = frozen_of(compactions(thread)[-1])
     assert frozen.after is not None
@@ -118,7 +118,7 @@ def test_forgotten_words_are_erased_from_the_index(thread: Thread) -> None:
 def test_index_sources_are_checked_only_after_changes(
     thread: Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the messages of the index still stand is asked after something was changed, not before every prompt."""
+    """Not before every prompt."""
     begun(thread)
     entry = only_indexed(thread)
     looked: list[Ref] = []

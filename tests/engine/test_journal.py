@@ -49,7 +49,7 @@ def carried(store: backscroll.Engine, path: Path) -> list[str]:
     [b'{"a":1}', b'{ "a": 1}', "\ud83d".encode("utf-8", "surrogatepass"), b"", b"null", b"\xff\0", b'"x"'],
 )
 def test_reply_line_round_trips(body: bytes) -> None:
-    """Every byte of the body, whatever it is; the line itself is one line of plain JSON."""
+    """Any bytes in the body; the line is one line of plain JSON."""
     ref = parse_ref(f"{'a' * 32}.7")
     one = RecipeReply(b"\0key", "r", "a" * 32, "m", body, (ref,), AT)
     line = reply_line(one)
@@ -87,7 +87,7 @@ def test_export_includes_only_replies_of_its_threads(store: backscroll.Engine, t
 
 
 def test_reply_about_forgotten_words_is_not_imported(store: backscroll.Engine, tmp_path: Path) -> None:
-    """What was forgotten here is not brought back by the reply in an older file, and the report says so."""
+    """An older file cannot restore them; the report says so."""
     thread = store.create("t")
     a, b = say(thread, "u a secret", "u no secret")
     keep(store, reply(thread, b"k1", a, b), reply(thread, b"k2", b))
@@ -132,7 +132,7 @@ def test_replies_follow_a_divergent_import_into_its_fork(store: backscroll.Engin
 def test_damaged_reply_is_reported_and_the_rest_imported(
     store: backscroll.Engine, tmp_path: Path, change: dict[str, object]
 ) -> None:
-    """The logs and the other replies come in all the same."""
+    """Logs and other replies are imported."""
     thread = store.create("t")
     (a,) = say(thread, "u one")
     keep(store, reply(thread, b"k1", a), reply(thread, b"k2", a))
@@ -147,7 +147,7 @@ def test_damaged_reply_is_reported_and_the_rest_imported(
 
 
 def test_dry_run_imports_no_reply(store: backscroll.Engine, tmp_path: Path) -> None:
-    """Asking what would come in brings in no reply."""
+    """A dry run writes nothing."""
     thread = store.create("t")
     keep(store, reply(thread, b"k1"))
     carried(store, tmp_path / "a.jsonl")

@@ -86,7 +86,7 @@ class _Changed:
 
 
 def test_nearest_entry_wins(engine: backscroll.Engine) -> None:
-    """A fork's own entry hides its parent's, and only in the fork; beyond the fork's message there is none."""
+    """A fork's entry hides its parent's in the fork only; beyond the fork's message there is none."""
     root = engine.create("root")
     a, b, c = say(root, "u a", "a b", "u c")
     fork = root.fork(b.id)

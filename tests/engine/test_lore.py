@@ -60,7 +60,7 @@ def reasons(prompt: Any) -> list[str]:
 
 
 def test_matching_question_adds_an_entry_and_the_receipt_names_it(thread: Thread) -> None:
-    """The words stand in the prompt once, behind the question; the receipt says which entry and what woke it."""
+    """The entry follows the question once; the receipt names the entry and its matching key."""
     thread.append("user", "Who are the Gravewings?", author="Ann")
     prompt = thread.prompt(8000)
     assert lore(prompt) == ["tide", "gravewing"]
@@ -91,14 +91,14 @@ def test_prompts_with_lore_only_grow(thread: Thread) -> None:
 
 
 def test_recursive_entry_names_the_entry_that_matched(thread: Thread) -> None:
-    """The lamp burns whale oil, so whales wake, once somebody speaks of a song."""
+    """The text of one entry activates another."""
     thread.append("user", "Light the lamp and sing a song.")
     prompt = thread.prompt(8000)
     assert "lorebook entry «whales» of «Skarholm»: woken by «whale» in entry «lamp»" in reasons(prompt)
 
 
 def test_removing_the_matching_message_removes_the_entry(thread: Thread) -> None:
-    """Edited or deleted words wake nothing: the entry goes with them, and comes back with them."""
+    """Edited or deleted text matches nothing; undo adds the entry again."""
     asked = thread.append("user", "Who are the Gravewings?")
     thread.append("assistant", "You will see.")
     before = thread.prompt(8000)
@@ -112,7 +112,7 @@ def test_removing_the_matching_message_removes_the_entry(thread: Thread) -> None
 
 
 def test_dropped_lorebook_leaves_the_next_prompt(thread: Thread) -> None:
-    """With every word; undo brings the very same prompt back, and so does no other book of that name."""
+    """Undo restores the same prompt; another lorebook of that name does not."""
     thread.append("user", "Who are the Gravewings?")
     before = thread.prompt(8000)
     thread.lore.drop("Skarholm")
@@ -146,7 +146,7 @@ def test_compaction_places_active_entries_again(thread: Thread) -> None:
 
 
 def test_lore_budget_prefers_constant_entries_and_order(thread: Thread, engine: Engine) -> None:
-    """Constant entries come first, then by order; what finds no room is told."""
+    """Constant entries first, then by order; entries that do not fit are listed."""
     many = {
         str(n): {
             "uid": n,
@@ -303,7 +303,7 @@ def test_dropped_lorebook_does_not_return_on_reimport(engine: Engine, tmp_path: 
 
 
 def test_card_can_be_added_to_an_existing_thread(engine: Engine) -> None:
-    """Then its description stands in prompts as an entry that is always awake."""
+    """Its description becomes a constant entry."""
     thread = engine.create("Harbour", kind="roleplay")
     thread.lore.add("maren", picture(text_chunk("chara", V2)))
     thread.append("user", "Hello.")
@@ -317,7 +317,7 @@ def test_card_can_be_added_to_an_existing_thread(engine: Engine) -> None:
 
 
 def test_character_of_a_card_is_the_assistant(engine: Engine, tmp_path: Path) -> None:
-    """Its card gives the node its attributes, with their source; `assistant` is nobody."""
+    """The card gives the node its attributes with their source; there is no node `assistant`."""
     card = {
         "name": "Maren",
         "description": '[Maren\'s Personality= "dry", "patient"]\n[Maren\'s body= "grey hair", "amber eyes"]\n<START>\n{{user}}: "Describe yourself."\n'
@@ -350,7 +350,7 @@ def test_character_of_a_card_is_the_assistant(engine: Engine, tmp_path: Path) ->
 
 
 def test_nodes_known_only_from_lore(thread: Thread) -> None:
-    """They can be asked for, deleted, and are gone with their book."""
+    """They can be looked up and deleted, and disappear with their lorebook."""
     assert thread.graph.node("gravewing").attribute("kind") == "moths of ash"
     assert "Gravewing" in {n.name for n in thread.graph.nodes()}
     thread.graph.delete("Gravewing")

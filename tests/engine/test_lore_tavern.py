@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_sillytavern_default_card_works_end_to_end(sqlite_url: str) -> None:
-    """The card comes in, a question wakes the entry, the receipt names it, the graph knows who is who."""
+    """Import the card, match an entry, check the receipt and the graph."""
     with backscroll.open(sqlite_url, background=False) as store:
         (report,) = store.import_path(str(CARD))
         assert (report.title, report.problems) == ("Seraphina", [])
@@ -44,7 +44,7 @@ def test_sillytavern_default_card_works_end_to_end(sqlite_url: str) -> None:
 
 
 def test_sillytavern_lorebook_can_be_added_alone(sqlite_url: str) -> None:
-    """As it lies beside the card, told to a conversation of one's own."""
+    """Without the card, to an existing thread."""
     with backscroll.open(sqlite_url, background=False) as store:
         thread = store.create("Eldoria", kind="roleplay")
         assert len(thread.lore.add("Eldoria", BOOK.read_bytes())) == 4

@@ -66,7 +66,7 @@ def moods(thread: backscroll.Thread) -> list[str]:
 def test_cached_graph_of_a_fork_sees_a_new_reading(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
-    """A fork shares the turns: when the other thread is read, its graph in another process says so at once."""
+    """A fork shares turns: a reading of the other thread appears in its graph in another process."""
     one, other = two
     thread = talk(one)
     fork = other.thread(thread.fork().id)
@@ -79,7 +79,7 @@ def test_cached_graph_of_a_fork_sees_a_new_reading(
 def test_identical_turn_in_another_thread_reuses_the_reading(
     two: tuple[backscroll.Engine, backscroll.Engine], server: ScriptedServer
 ) -> None:
-    """Another conversation with the same words costs nothing, and whoever holds its graph sees what was read."""
+    """It costs nothing, and cached graphs of that thread are updated."""
     one, other = two
     first, second = talk(one), talk(one)
     far = other.thread(second.id)
@@ -97,7 +97,7 @@ def test_identical_turn_in_another_thread_reuses_the_reading(
 def test_forgetting_a_tool_message_erases_it_from_readings(
     two: tuple[backscroll.Engine, backscroll.Engine], tmp_path: Path
 ) -> None:
-    """What rules knew from tools stands beside what the model read; it goes with the message too."""
+    """Rule-based facts from tools are stored with the reading and erased with the message."""
     one, _ = two
     thread = one.create("code")
     thread.append("user", SAID)
@@ -117,7 +117,7 @@ def test_forgetting_a_tool_message_erases_it_from_readings(
 def test_turn_without_content_counts_as_processed(
     two: tuple[backscroll.Engine, backscroll.Engine], server: ScriptedServer
 ) -> None:
-    """Nobody is asked about "ok"; what rules found is all there is, and the turn counts as processed."""
+    """No model is asked about "ok"; the rules' result is final."""
     one, _ = two
     thread = one.create("short")
     thread.append("user", "ok")

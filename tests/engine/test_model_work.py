@@ -102,7 +102,7 @@ def test_new_turns_are_summarized_once_steady(engine: Engine, tmp_path: Path) ->
 
 
 def test_imported_turns_wait_for_consent(engine: Engine, tmp_path: Path) -> None:
-    """Old conversations cost nothing by themselves; the price is told first, and then they are written on request."""
+    """Old threads cost nothing until requested; the price is estimated first."""
     thread = talk(engine, 8, said="2020-01-01T12:00:00+00:00")
     with configured(tmp_path) as server:
         assert write_pending(engine, thread.id, 100) == 0
@@ -118,7 +118,7 @@ def test_imported_turns_wait_for_consent(engine: Engine, tmp_path: Path) -> None
 
 
 def test_edit_makes_only_one_path_due(engine: Engine, tmp_path: Path) -> None:
-    """After an edit of an old turn only that turn, and what stands above it, is written again; undoing it costs nothing."""
+    """Only the edited turn and its ancestors in the tree are summarized again; undo costs nothing."""
     thread = talk(engine, 30)
     with configured(tmp_path) as server:
         write_all(engine, thread.id)
@@ -157,7 +157,7 @@ def test_deleted_turn_leaves_no_summary_text(engine: Engine, tmp_path: Path) -> 
 
 
 def test_failing_service_stops_the_work_after_one_call(engine: Engine, tmp_path: Path) -> None:
-    """One failed call, not one for every text; when it is up again the work goes on."""
+    """Not one call per text; the work continues when the service is back."""
     thread = talk(engine, 10)
     with configured(tmp_path, Line(fault=Fault(500, "down"))) as server:
         assert write_pending(engine, thread.id, 100) == 0
@@ -170,7 +170,7 @@ def test_failing_service_stops_the_work_after_one_call(engine: Engine, tmp_path:
 
 
 def test_unusable_answers_are_retried_once_only(engine: Engine, tmp_path: Path) -> None:
-    """Two tries for each text, then rules stand for good."""
+    """After two attempts, the rule-based text stays."""
     thread = talk(engine, 6)
     with configured(tmp_path, Line(text="{no")) as server:
         assert write_pending(engine, thread.id, 100) == 0
@@ -210,7 +210,7 @@ def test_summaries_are_written_for_the_state_of_the_tree(engine: Engine, tmp_pat
 
 
 def test_one_writer_per_thread_at_a_time(engine: Engine, tmp_path: Path) -> None:
-    """While somebody has a thread written, others leave it alone; whoever died lets go after a while."""
+    """Other workers skip a claimed thread; the claim of a dead worker expires."""
     thread = talk(engine, 8)
     name = f"modelling {thread.id}"
     until = microseconds(engine.means.now()) + 60_000_000
@@ -249,7 +249,7 @@ def test_concurrent_writers_pay_once(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_work_can_be_stopped_between_two_calls(engine: Engine, tmp_path: Path) -> None:
-    """Who wants to end waits for one call at the most; the rest is due the next time."""
+    """Stopping waits for at most one call; the rest stays due."""
     thread = talk(engine, 8)
     with configured(tmp_path) as server:
         assert write_pending(engine, thread.id, 100, lambda: len(server.asked) >= 2) == 2

@@ -110,7 +110,7 @@ def test_answer_is_paid_for_once(engine: Engine) -> None:
 
 
 def test_open_call_is_on_the_ledger(engine: Engine) -> None:
-    """A program that dies meanwhile has asked all the same: whoever looks finds the call, as one without an answer."""
+    """If the program dies, the call is recorded as unanswered."""
     seen: list[list[str]] = []
     thread = talk(engine)
     with at_work(engine, Line(fault=Fault(429, "busy"), times=1), GOOD) as (working, _):
@@ -128,7 +128,7 @@ def test_open_call_is_on_the_ledger(engine: Engine) -> None:
 
 
 def test_journaled_reply_is_not_paid_for_again(engine: Engine, tmp_path: Path) -> None:
-    """Where the artefact is gone but the reply is there, folding it costs nothing."""
+    """If the artefact is missing, it is derived again from the stored reply."""
     thread = talk(engine)
     plan = planned(thread)
     with at_work(engine, GOOD) as (working, server):
@@ -151,7 +151,7 @@ def test_journaled_reply_is_not_paid_for_again(engine: Engine, tmp_path: Path) -
 
 
 def test_changing_the_model_makes_nothing_due(engine: Engine) -> None:
-    """What an earlier model wrote stays; only who asks for it gets new words, and then those are shown."""
+    """Earlier text stays; an explicit refresh writes new text, which is then shown."""
     thread = talk(engine)
     rule = planned(thread).rule_key
     with at_work(engine, GOOD) as (working, _):
@@ -236,7 +236,7 @@ def test_rules_apply_if_the_service_fails(engine: Engine, line: Line, attempts: 
 
 
 def test_rules_apply_if_the_prompt_overflows(engine: Engine) -> None:
-    """A window too small is no reason to wait or to fail."""
+    """A context window that is too small is neither retried nor an error."""
     thread = talk(engine)
     with at_work(engine, GOOD, window=100) as (working, server):
         outcome = working.make(planned(thread), thread.id)
@@ -246,7 +246,7 @@ def test_rules_apply_if_the_prompt_overflows(engine: Engine) -> None:
 
 
 def test_rules_apply_without_a_key(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason names the variable; nobody is called."""
+    """The reason names the variable; no call is made."""
     monkeypatch.delenv("PLANTED")
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
@@ -271,7 +271,7 @@ def test_spending_limit_prevents_the_call(tmp_path: Path) -> None:
 
 
 def test_answer_about_words_forgotten_meanwhile_is_dropped(engine: Engine) -> None:
-    """Words erased while the model was at work do not come back in its answer."""
+    """Words erased while the model was working do not return in its answer."""
     thread = talk(engine)
     plan = planned(thread)
     thread.forget(thread.message(0).id)

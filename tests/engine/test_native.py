@@ -169,7 +169,7 @@ def test_inserts_and_moves_of_a_divergent_log_keep_their_places(
 def test_imported_forget_erases_and_old_exports_restore_nothing(
     store: backscroll.Engine, tmp_path: Path
 ) -> None:
-    """An imported forget erases the words here; an old export does not bring forgotten words back."""
+    """An imported forget erases the words here; an older export does not restore them."""
     thread = store.create("t")
     secret = thread.append("user", "the number is 4711")
     store.export([thread.id], "native", str(tmp_path / "old.jsonl"))
@@ -232,7 +232,7 @@ def test_imported_forget_erases_blobs_and_derived_data(tmp_path: Path) -> None:
 
 
 def test_crops_of_a_divergent_log_are_not_in_force(tmp_path: Path) -> None:
-    """Numbers and places of one log mean nothing in another: the fork shows everything, undo still fits, and it is said."""
+    """They refer to positions of another log: the fork shows everything, undo works, and the report says so."""
     with backscroll.open(tmp_path / "one.db") as one:
         thread = one.create("t")
         first = thread.append("user", "shared")
@@ -264,7 +264,7 @@ def test_crops_of_a_divergent_log_are_not_in_force(tmp_path: Path) -> None:
 
 
 def test_imported_fork_of_a_forgotten_message_counts_correctly(tmp_path: Path) -> None:
-    """A message that parent and fork showed is forgotten: brought into another store, both count what they show."""
+    """Parent and fork count the messages that they show."""
     with backscroll.open(tmp_path / "one.db", background=False) as engine:
         thread = engine.create("one")
         said = [thread.append("user", f"message number {n}") for n in range(4)]
@@ -285,7 +285,7 @@ def test_imported_fork_of_a_forgotten_message_counts_correctly(tmp_path: Path) -
 
 
 def test_imported_fork_does_not_index_later_words_of_its_parent(tmp_path: Path) -> None:
-    """Words after the place of a fork that its parent has changed since are in nobody's history, and in no index."""
+    """Words after the fork point that the parent has since changed are in no index."""
     with backscroll.open(tmp_path / "one.db", background=False) as engine:
         thread = engine.create("one")
         said = [thread.append("user", f"message about harbour{n}") for n in range(3)]

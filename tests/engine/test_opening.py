@@ -16,7 +16,7 @@ from tests.contracts.talk import say
 
 
 def test_default_store_is_in_the_home_folder(tmp_path: Path) -> None:
-    """Without an address the store is one file below the home folder, which is made when needed."""
+    """Without an address, the store is one file below the home folder, created when needed."""
     with backscroll.open() as engine:
         engine.create("x")
     made = list((tmp_path / "home").rglob("*.db"))
@@ -24,7 +24,7 @@ def test_default_store_is_in_the_home_folder(tmp_path: Path) -> None:
 
 
 def test_environment_sets_store_and_actor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is set in the environment holds where nothing else is said."""
+    """Unless arguments say otherwise."""
     monkeypatch.setenv("BACKSCROLL_STORE", str(tmp_path / "env.db"))
     monkeypatch.setenv("BACKSCROLL_ACTOR", "user:env")
     with backscroll.open() as engine:
@@ -45,7 +45,7 @@ def test_invalid_settings_are_refused(tmp_path: Path, settings: dict[str, Any]) 
 
 
 def test_closing_twice_is_harmless(tmp_path: Path) -> None:
-    """A handle that is closed twice takes nothing from those who open the store later."""
+    """It does not affect an engine that opened the store later."""
     engine = backscroll.open(tmp_path / "store.db")
     engine.close()
     engine.close()
@@ -90,7 +90,7 @@ def test_repr_of_a_thread_shows_id_and_title(tmp_path: Path) -> None:
 
 
 def test_closing_an_old_handle_does_not_affect_a_newer_one(tmp_path: Path) -> None:
-    """Closing again what was closed before does not close the store for whoever opened it since."""
+    """Closing a closed handle again does nothing."""
     old = backscroll.open(tmp_path / "store.db")
     old.close()
     first = backscroll.open(tmp_path / "store.db")
@@ -118,7 +118,7 @@ def test_refused_actor_closes_the_store_again(tmp_path: Path, monkeypatch: pytes
 
 
 def test_symlinked_store_opens_the_same_engine(tmp_path: Path) -> None:
-    """One file is one store, by whatever name it is opened."""
+    """One file is one store, under any name."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "other.db").symlink_to(tmp_path / "real" / "store.db")
@@ -132,7 +132,7 @@ def test_symlinked_store_opens_the_same_engine(tmp_path: Path) -> None:
 
 
 def test_circular_symlinks_are_refused(tmp_path: Path) -> None:
-    """A path that leads nowhere is an error that says so, not a crash."""
+    """The path raises a clear error."""
     (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
     (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
     with pytest.raises(backscroll.StoreError):

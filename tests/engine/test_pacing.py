@@ -22,7 +22,7 @@ class Clock:
 
 
 def test_rest_is_proportional_to_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long while somebody calls, short when nobody does, and never longer than a second."""
+    """Longer while there are callers, shorter without, never more than a second."""
     clock, callers, rests = Clock(monkeypatch), Callers(), list[float]()
     pace = Pace(callers, rests.append)
     for took in (0.02, 0.04, 10.0):
@@ -41,7 +41,7 @@ def test_rest_is_proportional_to_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_slice_starts_during_a_call() -> None:
-    """It begins when the last one leaves; who stays inside for ever does not stop it for ever."""
+    """It starts after the last caller leaves; a caller that never leaves cannot block it forever."""
     callers, begun = Callers(), threading.Event()
     with callers.inside():
         assert callers.lately

@@ -59,7 +59,7 @@ def test_same_operations_give_the_same_log(engine: Engine, tmp_path: Path) -> No
 
 
 def test_salts_are_unique(engine: Engine) -> None:
-    """Equal words are sealed differently, so that one seal tells nothing about another."""
+    """Equal text is sealed differently, so that one seal reveals nothing about another."""
     thread = engine.create()
     for _ in range(3):
         thread.append("user", "same")
@@ -110,7 +110,7 @@ def test_failed_transaction_leaves_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["", "two\nlines", "nul\0", "\ud800", "bell\a", "\u2028"])
 def test_invalid_actor_names_are_refused(name: str) -> None:
-    """An actor is one line of printable text."""
+    """An actor must be one line of printable text."""
     with pytest.raises(backscroll.InvalidInput):
         checked_actor(name)
 

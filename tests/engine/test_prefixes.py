@@ -55,7 +55,7 @@ def grown(before: Prompt, after: Prompt) -> bool:
 
 
 def test_changed_tools_drop_earlier_thinking(thread: Thread) -> None:
-    """And for good: with the first tools again, it may not come back into the middle. A copy of the log leaves out the same."""
+    """Permanently, even after the first tools return; an imported copy drops the same."""
     requests = [sent(ask(thread))]
     answer(thread, 1, Text("A crane."))
     thread.append("user", "What else?")
@@ -95,7 +95,7 @@ def test_changed_system_text_drops_earlier_thinking(thread: Thread) -> None:
 
 
 def test_thinking_of_foreign_replies_is_not_sent(thread: Thread) -> None:
-    """An imported reply, or one that a program asked for by itself, was made under other words."""
+    """An imported reply, or one to a program's own request, was made with another prompt."""
     answer(thread, 1, Text("A crane."))
     thread.append("user", "What else?")
     assert thoughts(ask(thread)) == []
@@ -141,7 +141,7 @@ def test_imported_copy_drops_the_same_thinking(thread: Thread, tmp_path: Path) -
 
 
 def test_cut_keeps_thinking_before_it(thread: Thread) -> None:
-    """Only what was made under the giant, and stands behind it, is worth nothing once it is cut."""
+    """Only thinking made after the giant result becomes invalid when it is cut."""
     requests: list[Sent] = []
     cut: Prompt | None = None
     for n in range(8):
@@ -166,7 +166,7 @@ def test_cut_keeps_thinking_before_it(thread: Thread) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_answered_placeholder_result_stays(thread: Thread, wire: Wire) -> None:
-    """The model was told that there is no result; the result comes later, in words, where it came."""
+    """The model was told that there is no result; the late result follows as text."""
     tools = {"openai-chat": [{"type": "function", "function": {"name": "Read"}}],
              "openai-responses": [{"type": "function", "name": "Read"}], "anthropic": READ}[wire]  # fmt: skip
 
@@ -194,7 +194,7 @@ def _begins(before: Prompt, after: Prompt) -> bool:
 
 
 def test_result_replaces_an_unanswered_placeholder(thread: Thread) -> None:
-    """Nobody answered the prompt with the stand-in at its end; the receipt says what changed."""
+    """The prompt with the placeholder had no reply; the receipt names the change."""
     ask(thread)
     answer(thread, 1, ToolCall("c1", "Read", {"path": "a"}), ToolCall("c2", "Read", {"path": "b"}))
     waiting = ask(thread)
@@ -293,7 +293,7 @@ def test_forgetting_a_lesson_removes_its_reminder(thread: Thread) -> None:
 
 
 def test_ended_task_is_not_named_after_a_deleted_message(thread: Thread) -> None:
-    """The line about its end quotes what the user first asked for, where nobody gave it a title."""
+    """An untitled task is named after its first request; not if that was deleted."""
     thread.tasks.start("", keep=True)
     said = thread.append("user", "Please find the secret berth of Captain Vale.")
     ask(thread)
@@ -331,7 +331,7 @@ def test_large_result_is_shown_in_full_if_it_fits(thread: Thread) -> None:
 
 @pytest.mark.parametrize("forked", [False, True])
 def test_thinking_made_without_a_forgotten_blob_is_dropped(thread: Thread, forked: bool) -> None:
-    """They stand in the older message again too, which no event says: thinking that was made without them is left out."""
+    """The same bytes sent again reappear in an older message, which no event records."""
     picture = Content((Text("Look."), Media("image/png", data=b"\x89PNG\r\n\x1a\n" + b"crane" * 40)))
     kept = thread.append("user", picture)
     gone = thread.append("user", picture)

@@ -110,7 +110,7 @@ def test_other_messages_do_not_replace_the_best_answer(threads: dict[str, Thread
 
 
 def test_explicit_recall_fills_its_budget(threads: dict[str, Thread]) -> None:
-    """Everything there is, or as much as fits: cut-offs are for what nobody asked to see."""
+    """Relevance cut-offs apply only to automatic recall."""
     thread = threads["en"]
     every = sum(count(message.text) for message in thread.messages())
     found = thread.recall("Where is the spare key of the boiler room?", 1000)

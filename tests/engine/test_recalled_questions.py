@@ -14,7 +14,7 @@ from bench.recall_questions import run
 def test_recalled_answers_are_in_the_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact: int
 ) -> None:
-    """Nearly all are answered, those that nobody looked at as well; nothing is brought in for questions about something else."""
+    """Nearly all of them, including the held-out questions; unrelated questions recall nothing."""
     monkeypatch.setattr(recall_pool, "EXACT", exact)
     monkeypatch.setattr(recall_pool, "LARGEST", exact)
     out = run(tmp_path)

@@ -133,7 +133,7 @@ def test_invalid_recall_arguments_are_refused(
 
 
 def test_recall_handles_empty_questions_and_threads(engine: Engine) -> None:
-    """No error, whatever is asked of whatever there is."""
+    """Any question to any thread works without an error."""
     assert engine.create("empty").recall("anything?", 100).items == ()
     thread = filled(engine, turns=1)
     for query in ("?!", "\ud800", "的", "\x00\x01", "🙂" * 50, "a" * 30_000):
@@ -144,7 +144,7 @@ def test_recall_handles_empty_questions_and_threads(engine: Engine) -> None:
 
 
 def test_recall_never_shows_words_that_are_not_live(engine: Engine) -> None:
-    """Deleted, hidden, edited away, forgotten; restoring brings them back."""
+    """Deleted, hidden, edited and forgotten text; restoring makes it available again."""
     thread = filled(engine)
     question, port = "which port does the staging server use?", thread.message(0)
     assert "8443" in thread.recall(question, 500).text
@@ -170,7 +170,7 @@ def test_recall_finds_cropped_messages(engine: Engine) -> None:
 
 
 def test_recall_after_a_crop_adds_a_lesson(engine: Engine) -> None:
-    """Before anything was condensed there is no lesson; afterwards there is."""
+    """Before the first crop or compaction there is none."""
     thread = filled(engine)
     thread.recall("which port does the staging server use?", 500)
     assert list_lessons(engine) == []
@@ -232,7 +232,7 @@ def test_recall_across_forks_gives_no_duplicates(engine: Engine) -> None:
 
 
 def test_recall_in_long_threads_uses_the_index(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same answers where not everything is looked through, and it says so; nothing gone appears there either."""
+    """The answers are the same, marked as not exact; removed text does not appear there either."""
     thread = filled(engine, turns=60)
     monkeypatch.setattr(recall_pool, "EXACT", 10)
     monkeypatch.setattr(recall_pool, "LARGEST", 10)
@@ -249,7 +249,7 @@ def test_recall_in_long_threads_uses_the_index(engine: Engine, monkeypatch: pyte
 
 
 def test_prompt_recalls_if_the_newest_message_asks(engine: Engine) -> None:
-    """What the prompt shows is left out; small talk brings nothing in."""
+    """Text already in the prompt is left out; small talk recalls nothing."""
     thread = filled(engine)
     newest = thread.append("user", "What was the port of the staging server again?")
     shown = {message.revision for message in thread.recent(4)}
@@ -274,7 +274,7 @@ def test_prompt_recalls_nothing_without_a_match(engine: Engine) -> None:
 
 
 def test_preload_prepares_vectors_and_index(engine: Engine) -> None:
-    """Vectors, and the index of what stands before the newest question, are there before anybody asks."""
+    """Before the first question is asked."""
     thread = filled(engine)
     asked = max(n for n, message in enumerate(thread) if message.role == "user")
     assert preload(thread) == asked
@@ -409,7 +409,7 @@ def test_recall_on_postgresql(prepared_url: str, monkeypatch: pytest.MonkeyPatch
 def test_recall_searches_the_index_in_both_languages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, line: str, noise: str
 ) -> None:
-    """Of a long thread only what the store finds is looked at: it is asked in both languages, with words alone as well."""
+    """Long threads are searched through the store, in both languages and by words alone."""
     monkeypatch.setattr(recall_pool, "EXACT", 100)
     monkeypatch.setattr(recall_pool, "LARGEST", 100)
     with backscroll.open(tmp_path / "long.db", background=False, encoder="none") as engine:

@@ -557,7 +557,7 @@ def test_forgetting_a_message_erases_notes_about_it(engine: Engine) -> None:
 
 
 def test_memory_follows_the_system_prompt(tmp_path: Path) -> None:
-    """What is remembered comes after the instructions, on every wire; undoing a compaction brings the prompt back as it was."""
+    """On every wire; undoing a compaction restores the prompt."""
     with backscroll.open(tmp_path / "order.db", background=False) as engine:
         thread = engine.create("order")
         thread.append("system", "You are a careful gardener.")

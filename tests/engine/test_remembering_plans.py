@@ -155,7 +155,7 @@ def test_memories_of_all_tasks_can_be_written(engine: Engine, tmp_path: Path) ->
     ("text", "asks"), [("感觉不太对，再改改", True), ("hmm, not quite", True), ("make the title blue", False)]
 )
 def test_vague_complaint_raises_a_question(engine: Engine, text: str, asks: bool) -> None:
-    """Who says in passing that it is not right is asked what is, until they say it."""
+    """The question stays until the user gives details."""
     thread = engine.create("t")
     tasks = Tasks(thread)
     task = tasks.start("Build the page")
@@ -168,7 +168,7 @@ def test_vague_complaint_raises_a_question(engine: Engine, text: str, asks: bool
 
 
 def test_relevant_history_is_found_by_meaning(engine: Engine) -> None:
-    """Other words for the same trouble bring the work on it back, in Chinese too."""
+    """A different description of the same problem finds the earlier work, in Chinese too."""
     done = engine.create(project="shop")
     done.tasks.start()
     for number, text in enumerate(

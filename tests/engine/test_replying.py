@@ -131,7 +131,7 @@ def test_running_call_is_marked_until_its_result(thread: Thread) -> None:
 
 
 def test_find_unanswered_looks_at_the_last_step_only(thread: Thread) -> None:
-    """A call that was never answered in an earlier step is history; prompts mend it, nobody runs it again."""
+    """An unanswered call of an earlier step is repaired in prompts but never run again."""
     recorded(thread, chat("", "old"))
     thread.append("user", "next")
     recorded(thread, chat("", "new"))

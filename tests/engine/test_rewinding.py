@@ -25,7 +25,7 @@ def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
 
 
 def test_rewind_restores_files_and_conversation(desk: Desk) -> None:
-    """To before turn 2: the tree is what it was when it began, the conversation ends before it; redo brings both back."""
+    """To the state before turn 2; redo reverts the rewind."""
     desk.write("kept.txt", "always\n")
     desk.turn("one", a__py="1\n")
     then, said = desk.tree(), desk.words()
@@ -63,7 +63,7 @@ def test_dry_run_of_a_rewind_changes_nothing(desk: Desk) -> None:
 
 
 def test_rewind_of_files_or_conversation_alone(desk: Desk) -> None:
-    """Each half alone leaves the other as it is; redo takes back what was done."""
+    """The other half is unchanged; redo reverts what was done."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
     words, tree = desk.words(), desk.tree()
@@ -126,7 +126,7 @@ def test_several_rewinds_are_redone_one_by_one(desk: Desk) -> None:
 
 
 def test_rewind_refuses_to_overwrite_changes_of_a_person(desk: Desk) -> None:
-    """Changes by hand stop a rewind, named; forced, they are gone from the folder but not lost."""
+    """The error names the files; a forced rewind keeps their contents in a snapshot."""
     desk.turn("one", a__py="1\n", b__py="1\n")
     desk.write("a.py", "mine\n")
     with pytest.raises(Conflict, match=r"a\.py") as refused:
@@ -156,7 +156,7 @@ def test_rewind_refuses_to_lose_a_persons_change_below_the_agents(desk: Desk) ->
 
 
 def test_rewind_keeps_changes_before_the_turn(desk: Desk) -> None:
-    """Changes by hand between two turns were there when the second began, whether the look came before or after the message."""
+    """Manual edits before the turn stay, whether recorded before or after its message."""
     desk.turn("one", a__py="1\n")
     desk.write("mine.txt", "by hand\n")
     desk.thread.append("user", "two")
@@ -167,7 +167,7 @@ def test_rewind_keeps_changes_before_the_turn(desk: Desk) -> None:
 
 
 def test_rewind_leaves_other_files_alone(desk: Desk) -> None:
-    """A person's work on other files between the turns is no reason to refuse, and is not undone."""
+    """Changes to files that the turns did not touch are neither a conflict nor reverted."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
     other = desk.beside()
@@ -188,7 +188,7 @@ def test_rewind_refuses_to_overwrite_another_threads_changes(desk: Desk) -> None
 
 
 def test_new_turns_after_a_rewind_prevent_redo(desk: Desk) -> None:
-    """New turns take the numbers of those that left; redo then refuses, because the conversation has gone on."""
+    """New turns reuse the numbers; redo is refused because the conversation continued."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
     desk.room.rewind(2)
@@ -204,7 +204,7 @@ def test_new_turns_after_a_rewind_prevent_redo(desk: Desk) -> None:
 
 
 def test_redo_refuses_to_overwrite_new_changes(desk: Desk) -> None:
-    """Files that changed since the rewind stop the redo; forced, it brings back what was there."""
+    """Files changed since the rewind stop the redo unless it is forced."""
     desk.turn("one", a__py="1\n")
     desk.room.rewind(1, "files")
     desk.write("a.py", "since\n")
@@ -215,7 +215,7 @@ def test_redo_refuses_to_overwrite_new_changes(desk: Desk) -> None:
 
 
 def test_forced_rewind_does_not_block_later_rewinds(desk: Desk) -> None:
-    """What a person lost to a forced rewind is no longer in the files, so later rewinds are not refused for it."""
+    """Changes lost to a forced rewind are no longer a conflict."""
     desk.turn("one", a__py="1\n")
     desk.turn("two", a__py="2\n")
     desk.write("a.py", "mine\n")
@@ -226,7 +226,7 @@ def test_forced_rewind_does_not_block_later_rewinds(desk: Desk) -> None:
 
 
 def test_rewind_to_a_missing_turn_is_refused(desk: Desk) -> None:
-    """Numbers that no turn has, and halves that there are none of, are refused before anything happens."""
+    """Missing turn numbers and unknown halves are refused before anything happens."""
     desk.turn("one", a__py="1\n")
     for turn in (0, -1):
         with pytest.raises(InvalidInput):
@@ -414,7 +414,7 @@ def test_message_during_a_rewind_cancels_it(desk: Desk, monkeypatch: pytest.Monk
 
 
 def test_rewind_without_snapshots_is_reported(desk: Desk) -> None:
-    """Where the snapshots were deleted, going back says so, and the conversation alone still can."""
+    """The conversation alone can still be rewound."""
     desk.turn("one", a__py="1\n")
     shutil.rmtree(desk.home)
     desk.room = desk.opened()
@@ -441,7 +441,7 @@ def cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_interrupted_rewind_is_finished_at_the_next_opening(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files were back, the words still there: opening the workroom tells the log."""
+    """The files were restored but the messages not yet deleted: opening the workroom completes it."""
     desk.turn("one", a__py="1\n")
     cut_off(desk, monkeypatch)
     assert (desk.tree(), len(desk.words())) == ({}, 4)
@@ -457,7 +457,7 @@ def test_interrupted_rewind_is_finished_at_the_next_opening(
 def test_interrupted_rewind_is_rolled_back_after_new_messages(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody spoke after the crash: their words stay, and the files return to what they were."""
+    """The new message stays, and the files are restored to their state before the rewind."""
     desk.turn("one", a__py="1\n")
     cut_off(desk, monkeypatch)
     desk.thread.append("user", "still here")
@@ -470,7 +470,7 @@ def test_interrupted_rewind_is_rolled_back_after_new_messages(
 
 
 def test_recovery_of_a_rewind_keeps_later_changes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that a person wrote between crash and start is theirs: named, kept, and noted as done by hand."""
+    """A file written after the crash is kept, reported, and recorded as a manual edit."""
     desk.turn("one", a__py="1\n", b__py="1\n")
     cut_off(desk, monkeypatch)
     desk.write("a.py", "since the crash\n")
@@ -482,7 +482,7 @@ def test_recovery_of_a_rewind_keeps_later_changes(desk: Desk, monkeypatch: pytes
 
 
 def test_another_thread_recovers_an_interrupted_rewind(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever opens the folder next finishes it, before anything is taken for a change by hand."""
+    """The next workroom of the folder finishes it before detecting manual edits."""
     desk.turn("one", a__py="1\n")
     cut_off(desk, monkeypatch)
     other = desk.beside()
@@ -492,7 +492,7 @@ def test_another_thread_recovers_an_interrupted_rewind(desk: Desk, monkeypatch: 
 
 
 def test_open_workroom_recovers_an_interrupted_rewind(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look through a workroom that was opened before finds the journal first."""
+    """A look from a workroom opened earlier checks the journal first."""
     early = desk.opened()
     desk.turn("one", a__py="1\n")
     cut_off(desk, monkeypatch)
@@ -501,7 +501,7 @@ def test_open_workroom_recovers_an_interrupted_rewind(desk: Desk, monkeypatch: p
 
 
 def test_doctor_names_interrupted_rewinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as nobody has opened the folder again, the doctor says so; afterwards it says nothing."""
+    """Until a workroom of the folder is opened again."""
     desk = Desk(tmp_path)
     desk.room = Workroom(desk.thread, desk.root)
     desk.turn("one", a__py="1\n")
@@ -527,7 +527,7 @@ def test_changes_blame_and_rewind_on_postgresql(tmp_path: Path, database_url: st
 
 
 def test_unusable_snapshot_folder_is_an_error(tmp_path: Path) -> None:
-    """Where snapshots cannot be kept, that is said in our words."""
+    """The error is one of ours."""
     desk = Desk(tmp_path)
     (tmp_path / "file").write_text("no folder")
     room = Workroom(desk.thread, desk.root, home=tmp_path / "file")

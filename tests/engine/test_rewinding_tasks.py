@@ -48,7 +48,7 @@ def standing(thread: backscroll.Thread) -> list[tuple[Any, ...]]:
 
 
 def test_rewind_removes_a_task_started_in_the_turn(desk: Desk) -> None:
-    """The list, what is worked on, and what prompts leave out are as before; redo and undo bring it all back."""
+    """Task list, current task and cleared messages are as before; redo and undo restore them."""
     thread = desk.thread
     thread.tasks.start("First")
     desk.turn(f"one {LONG}", a__txt="1\n")
@@ -123,7 +123,7 @@ def test_rewind_without_a_folder_keeps_the_users_crop(tmp_path: Path) -> None:
 
 
 def test_rewind_of_tasks_in_a_fork_leaves_the_parent(tmp_path: Path) -> None:
-    """The steps that it shares are taken back in the fork; the parent keeps them."""
+    """Shared task steps are reverted in the fork only."""
     with backscroll.open(tmp_path / "s.db") as engine:
         thread = engine.create("t")
         thread.append("user", "one")

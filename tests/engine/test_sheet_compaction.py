@@ -51,7 +51,7 @@ def test_missing_tree_level_is_summarized_from_lower_levels(engine: backscroll.E
 
 
 def test_summary_node_stops_at_the_edge_of_the_window(engine: backscroll.Engine) -> None:
-    """What the window shows anyway is not told twice."""
+    """Messages shown in the window are not summarized again."""
     thread = engine.create("long")
     talk(thread, 40)
     catch_up(engine, thread.id)
@@ -64,7 +64,7 @@ def test_summary_node_stops_at_the_edge_of_the_window(engine: backscroll.Engine)
 
 
 def test_message_restored_inside_a_crop_is_shown(engine: backscroll.Engine) -> None:
-    """It was deleted when the others were cropped, so it is none of them; long crops are passed over in one stride."""
+    """It was deleted at the time of the crop, so it is not part of it; this holds for long crops too."""
     thread = engine.create("long")
     ids = talk(thread, 1_400)
     thread.delete(ids[300])

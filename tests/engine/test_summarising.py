@@ -109,7 +109,7 @@ def test_summary_depends_on_the_log_alone(thread: backscroll.Thread, tmp_path: P
 def test_incomplete_summary_says_so(
     engine: backscroll.Engine, thread: backscroll.Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What could not be summed up while somebody waits is counted, and nothing pretends to be whole."""
+    """Events that are not summarized yet are counted."""
     assert "not summed up" not in thread.summary()
     for number in range(5):
         thread.append("user", f"More {number}.")

@@ -98,7 +98,7 @@ def test_dry_run_of_a_sync_writes_nothing(thread: backscroll.Thread) -> None:
 
 
 def test_sync_is_undone_at_once(thread: backscroll.Thread) -> None:
-    """Everything deliberate that one sync did is taken back by one undo of the same actor."""
+    """One undo of the same actor reverts all operations of the sync."""
     story = ["alpha one", "beta two", "gamma three", "delta four"]
     thread.sync(listed(*story), actor="sync:st")
     roles = listed("alpha one, changed", *story[1:])
@@ -109,7 +109,7 @@ def test_sync_is_undone_at_once(thread: backscroll.Thread) -> None:
 
 
 def test_sync_does_not_restore_forgotten_words(thread: backscroll.Thread) -> None:
-    """A client that still has forgotten words does not bring them back; what it says next goes in."""
+    """New messages of the client are still added."""
     story = ["first thing", "second thing", "third thing"]
     thread.sync(listed(*story))
     thread.forget(thread.message(1).id)

@@ -170,7 +170,7 @@ def test_task_title_follows_its_first_request(thread: Thread, tasks: Tasks) -> N
 
 
 def test_restarting_a_cancelled_task_is_refused(thread: Thread, tasks: Tasks) -> None:
-    """The same title is refused with when and why; a similar one is started and the caller told."""
+    """The error says when and why it was cancelled; a similar title starts with a note."""
     tasks.start("Paint the old shed red")
     thread.append("user", "paint it")
     tasks.cancel("the shed is gone")
@@ -199,7 +199,7 @@ def test_planned_task_keeps_its_id_when_started(tasks: Tasks) -> None:
 
 
 def test_attempt_and_verdict_keep_their_actors(thread: Thread, tasks: Tasks) -> None:
-    """Who attempted, who decided, and whether a person or a program did."""
+    """Who attempted and who decided, and whether that was a person or a program."""
     tasks.start("paint")
     thread.append("user", "paint it")
     attempt = tasks.attempt("painted twice", as_actor="agent:7")
@@ -211,7 +211,7 @@ def test_attempt_and_verdict_keep_their_actors(thread: Thread, tasks: Tasks) -> 
 
 
 def test_completing_a_task_clears_its_messages(thread: Thread, tasks: Tasks) -> None:
-    """The summary stands in its place."""
+    """Its summary replaces them in prompts."""
     tasks.start("paint the shed")
     talk(thread, "paint")
     task = tasks.complete()
@@ -223,7 +223,7 @@ def test_completing_a_task_clears_its_messages(thread: Thread, tasks: Tasks) -> 
 
 
 def test_sending_back_keeps_request_last_turn_and_essentials(thread: Thread, tasks: Tasks) -> None:
-    """The middle is condensed; the feedback is kept to the letter."""
+    """The middle is condensed; the feedback is verbatim."""
     tasks.start("paint the shed")
     talk(thread, "paint", 5)
     tasks.attempt("done")
@@ -240,7 +240,7 @@ def test_sending_back_keeps_request_last_turn_and_essentials(thread: Thread, tas
 
 
 def test_feedback_resumes_the_task(thread: Thread, tasks: Tasks) -> None:
-    """Work goes on by itself after feedback; the log says that it was resumed."""
+    """Without an extra step; the log records the resumption."""
     task = tasks.start("paint")
     thread.append("user", "paint it")
     tasks.incomplete("too dark")
@@ -477,7 +477,7 @@ def test_task_steps_keep_crops_of_the_user(thread: Thread, tasks: Tasks) -> None
 
 
 def test_fork_inherits_tasks_up_to_its_message(thread: Thread, tasks: Tasks) -> None:
-    """Steps after that message did not happen there, and each goes its own way."""
+    """Later steps do not exist in the fork, and both continue independently."""
     first = tasks.start("paint")
     talk(thread, "paint", 2)
     edge = next(m for m in thread if m.text.startswith("paint answer 1"))
@@ -500,7 +500,7 @@ def test_fork_inherits_tasks_up_to_its_message(thread: Thread, tasks: Tasks) -> 
 
 
 def test_task_messages_follow_inserts_moves_and_deletions(thread: Thread, tasks: Tasks) -> None:
-    """What stands in a task's stretch belongs to it, whenever it came there."""
+    """All messages within the range of a task belong to it."""
     task = tasks.start("paint")
     one = thread.append("user", "one")
     two = thread.append("user", "two")
@@ -517,7 +517,7 @@ def test_task_messages_follow_inserts_moves_and_deletions(thread: Thread, tasks:
 def test_task_step_on_an_outdated_state_is_a_conflict(
     thread: Thread, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody else completed it between looking and writing: nothing is half done."""
+    """If another process completed the task in between, nothing is written."""
     task = tasks.start("paint")
     thread.append("user", "paint it")
     stale = tasks.list()
@@ -564,7 +564,7 @@ def test_odd_characters_in_tasks(thread: Thread, tasks: Tasks) -> None:
 
 
 def test_clearing_a_long_past_uses_the_summary_tree(thread: Thread, tasks: Tasks) -> None:
-    """However long it is; and what is deleted of it later is not told on."""
+    """Text deleted later is not shown."""
     for n in range(90):
         thread.append("user", f"request {n}: the crane of pier {n} must never lift more than {n}17 kg")
         thread.append("assistant", f"answer {n}: noted, crane {n} is limited to {n}17 kg.")
@@ -582,7 +582,7 @@ def test_clearing_a_long_past_uses_the_summary_tree(thread: Thread, tasks: Tasks
 def test_forgetting_a_message_erases_results_and_keeps_the_verdict(
     thread: Thread, tasks: Tasks, tmp_path: Path
 ) -> None:
-    """The words are nowhere any more, not in the file either; that the task was completed still stands."""
+    """The words are erased from the file too; the task is still completed."""
     task = tasks.start("paint")
     said = thread.append("user", "the code is swordfish-9431")
     thread.append("assistant", "thanks")

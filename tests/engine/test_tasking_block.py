@@ -68,7 +68,7 @@ def test_task_section_shows_verdict_feedback_and_plan(thread: Thread) -> None:
 
 
 def test_task_section_lists_open_todos(thread: Thread) -> None:
-    """Only those of the task at hand, and only where the prompt does not show the message that says them."""
+    """Only those of the current task whose message is not shown in the prompt."""
     thread.append("user", "TODO: wash the windows of the office")
     thread.tasks.start("paint the shed")
     thread.append("user", "please paint it")
@@ -98,7 +98,7 @@ def test_task_section_lists_open_todos(thread: Thread) -> None:
 
 
 def test_task_section_adds_only_news(thread: Thread) -> None:
-    """A task is told once; feedback adds its own lines, and its end a line of its own."""
+    """A task is described once; feedback adds lines, and its end adds one line."""
     task = thread.tasks.start("paint the shed")
     thread.append("user", "please paint it red")
     first = thread.prompt(60_000, recall=False)
@@ -131,7 +131,7 @@ def test_task_section_reminds_of_a_similar_cancelled_task(thread: Thread) -> Non
 
 
 def test_task_section_reminds_of_earlier_failures(thread: Thread) -> None:
-    """A lesson of an earlier task, with what it rests on; gone when its source is deleted."""
+    """A lesson of an earlier task with its sources; removed if its source is deleted."""
     thread.tasks.start("paint the shed red")
     thread.append("user", "please paint the shed red")
     thread.append("assistant", "I painted the shed red.")
@@ -148,7 +148,7 @@ def test_task_section_reminds_of_earlier_failures(thread: Thread) -> None:
 
 
 def test_task_section_stays_within_its_share(thread: Thread) -> None:
-    """Whatever the feedback, the section has at most its share; the state is said as long as there is any room."""
+    """Long feedback is cut; the state is shown if there is any room."""
     thread.tasks.start("paint the shed")
     thread.append("user", "please paint it")
     thread.tasks.incomplete("no\n" + "it is far too dark and much too thick in every corner\n" * 80)

@@ -114,7 +114,7 @@ def test_closing_words_complete_the_task_by_program(folder: Path) -> None:
 
 
 def test_boundaries_can_be_switched_off(folder: Path) -> None:
-    """Nothing is looked at."""
+    """No message is examined."""
     with backscroll.open(folder, background=False, task_boundaries="off") as engine:
         thread = engine.create("harbour")
         talk(thread)

@@ -242,7 +242,7 @@ def test_far_summaries_are_finer_for_newer_parts(engine: backscroll.Engine) -> N
 
 
 def test_far_summaries_are_stable_as_the_history_grows(engine: backscroll.Engine) -> None:
-    """What was chosen once is told byte for byte the same after new turns, and anew after a change of what it speaks of."""
+    """Byte for byte after new turns; changed only if the summarized messages change."""
     thread = long_talk(engine, 120)
     far = far_summaries(thread, thread.message(-5).position, 1500, rough_count)
     named = [(f.level, f.opening) for f in far]
@@ -272,7 +272,7 @@ def test_deleted_message_leaves_summaries_at_once(engine: backscroll.Engine) -> 
 
 
 def test_far_summaries_leave_out_cropped_messages(engine: backscroll.Engine) -> None:
-    """A crop takes words out of the far past, and uncropping brings them back."""
+    """Uncropping includes them again."""
     thread = long_talk(engine, 40)
     crop = thread.crop("top", 20)
     text = " ".join(f.text for f in far_summaries(thread, thread.message(-1).position, 10_000, rough_count))
@@ -297,7 +297,7 @@ def test_fork_reuses_the_tree_of_its_parent(engine: backscroll.Engine) -> None:
 
 
 def test_concurrent_catch_ups_write_once(engine: backscroll.Engine) -> None:
-    """Whoever comes second finds that somebody was quicker, and writes nothing."""
+    """The second one finds the work done and writes nothing."""
     thread = engine.create("t")
     thread.append("user", "Hello.")
 
@@ -394,7 +394,7 @@ def test_texts_over_the_memory_limit_are_read_again(
 def test_withheld_summary_returns_with_the_next_compaction(
     engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the tree cannot catch up, a changed span is only named, and prompts go on so; the next compaction tells it."""
+    """While the tree is behind, a changed span is only named; the next compaction summarizes it."""
     thread = long_talk(engine, 40)
     named = [
         (f.level, f.opening) for f in far_summaries(thread, thread.message(-1).position, 10_000, rough_count)

@@ -146,7 +146,7 @@ def test_gist_needs_no_second_call(engine: backscroll.Engine, model: Model) -> N
 
 
 def test_preference_follows_its_source_message(engine: backscroll.Engine, model: Model) -> None:
-    """An edit takes it away, the old words bring it back without a call, forgetting leaves nothing."""
+    """An edit removes it, undo restores it without a call, a forget erases it."""
     quote = "Nothing with shellfish for me, ever again."
     row = {"text": "no shellfish", "sign": "avoid", "quote": quote, "message": 1}
     model.says["shellfish"] = told(preferences=[row])
@@ -200,7 +200,7 @@ def test_instructions_to_the_model_make_no_facts(engine: backscroll.Engine, mode
 
 
 def test_statement_of_the_assistant_is_not_a_preference(engine: backscroll.Engine, model: Model) -> None:
-    """A quote must stand in a message of the user."""
+    """A quote must be in a message of the user."""
     thread = engine.create("a tale", language="en")
     thread.append("user", "What should I do about the harbour office?")
     thread.append("assistant", "You should always write letters in blue ink.")
@@ -215,7 +215,7 @@ def test_statement_of_the_assistant_is_not_a_preference(engine: backscroll.Engin
 
 
 def test_model_inferences_must_quote_the_world(engine: backscroll.Engine, model: Model) -> None:
-    """Quoted words of the description, marked as inferred; gone when the description goes."""
+    """They quote the world description, are marked as inferred, and are removed with it."""
     thread = engine.create("a tale", language="en")
     world = "The Woodfolk take no side in the war of the kings, and nobody knows the woods better."
     thread.graph.tell_world("woods", f"# Woodfolk\n{world}\n")
@@ -248,7 +248,7 @@ def test_model_inferences_must_quote_the_world(engine: backscroll.Engine, model:
 def test_background_reading_stops_at_the_daily_allowance(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What nobody asked for lives on the allowance of the day; what somebody asks for does not."""
+    """Explicit requests are not limited by it."""
     prices = tmp_path / "prices.toml"
     prices.write_text(
         '[[model]]\nmatch = "m"\ninput = 1000.0\ncached = 1000.0\noutput = 1000.0\n', encoding="utf-8"
@@ -285,7 +285,7 @@ def test_reading_of_an_earlier_version_is_reused(
 
 
 def test_task_outcomes_are_written_when_the_task_ends(engine: backscroll.Engine, model: Model) -> None:
-    """Nobody has to ask; once for each end."""
+    """Automatically, once for each end."""
     thread = engine.create("work", language="en")
     thread.append("user", "The import shows some bookings twice; please repair it.")
     task = thread.tasks.start("repair the import")

@@ -120,7 +120,7 @@ def test_fork_drops_thinking_if_a_placeholder_result_arrived_meanwhile(thread: T
 
 
 def test_fork_drops_thinking_of_overlapping_requests(thread: Thread) -> None:
-    """The second request said more than the first, in an event of its own; whose reply it is, nobody knows."""
+    """The second request had more text; it is unknown which one the reply answers."""
     thread.append("user", "Is there a crane?")
     ask(thread)
     thread.memory.add("The crane is red.")

@@ -15,7 +15,7 @@ EMPTY = {"role": "user", "content": ""}
 
 
 def test_prompt_file_shapes_are_kept(tmp_path: Path) -> None:
-    """A document, messages line by line, requests line by line; mended, they have the shape they had."""
+    """One document, one message per line or one request per line; the repaired file has the same shape."""
     lines = "".join(json.dumps(row) + "\n" for row in ({"messages": [USER, EMPTY]}, {"input": "hi"}))
     for text, shape, mended in (
         (json.dumps([USER, EMPTY]), "document", [USER]),
@@ -35,7 +35,7 @@ def test_prompt_file_shapes_are_kept(tmp_path: Path) -> None:
 
 
 def test_lone_surrogate_in_a_file_is_repaired(tmp_path: Path) -> None:
-    """A file may hold half an emoji as an escape; the mended file is plain UTF-8."""
+    """The repaired file is valid UTF-8."""
     path = tmp_path / "in.json"
     path.write_text('[{"role": "user", "content": "half \\ud83d here"}]', encoding="utf-8")
     found = read_prompts(str(path))
@@ -45,14 +45,14 @@ def test_lone_surrogate_in_a_file_is_repaired(tmp_path: Path) -> None:
 
 
 def test_unrepairable_flaws_are_reported() -> None:
-    """A previous response without instructions is told, and stays told."""
+    """A previous response without instructions is reported before and after repair."""
     found = prompts_of('{"input": "hi", "previous_response_id": "r"}')
     assert [flaw.rule.id for flaw in found.unmendable()] == ["R6"]
     assert prompts_of('[{"role": "tool", "content": "x"}]').unmendable() == []
 
 
 def test_bad_files_raise_clear_errors(tmp_path: Path) -> None:
-    """With a hint, whatever it is."""
+    """Every error has a hint."""
     with pytest.raises(NotFound):
         read_prompts(str(tmp_path / "absent"))
     with pytest.raises(InvalidInput, match="folder"):

@@ -94,7 +94,7 @@ def test_changes_to_condensed_messages_are_seen_at_once(tmp_path: Path) -> None:
 def test_changes_of_another_process_are_seen(
     tmp_path: Path, change: Callable[[backscroll.Thread, Any], Any], place: int
 ) -> None:
-    """Nothing tells an engine of it but the log."""
+    """The engine learns of them only from the log."""
     with opened(tmp_path / "a.db") as engine, opened(tmp_path / "a.db") as other:
         thread = talked(engine)
         thread.prompt(BUDGET, reserve=0)

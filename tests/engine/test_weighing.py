@@ -58,7 +58,7 @@ def test_cut_message_keeps_its_author(engine: backscroll.Engine, wire: Wire) -> 
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_cut_open_call_is_counted_as_shown(engine: backscroll.Engine, wire: Wire) -> None:
-    """Wherever it stands, nothing but its beginning is shown."""
+    """Only its beginning is shown, at any position."""
     thread = engine.create("Talk")
     thread.append("user", "write it")
     call = ToolCall("c1", "write_file", {"path": "a.py", "content": "x = 1\n" * 2000})

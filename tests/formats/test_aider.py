@@ -166,7 +166,7 @@ def test_history_without_a_header_is_read() -> None:
 
 
 def test_speakers_are_recognised_after_trailing_spaces_were_stripped() -> None:
-    """Where an editor stripped trailing spaces, `####` and `>` still tell the speakers."""
+    """`####` and `>` are enough."""
     found = threads("# aider chat started at 2025-03-02 09:15:00\n\n> Aider\n\n#### hi\n\nHello.\n")
     assert said(found[0]) == [("user", "hi"), ("assistant", "Hello.")]
 
@@ -219,7 +219,7 @@ def test_any_mixture_of_lines_is_rebuilt(text: str) -> None:
 @pytest.mark.skipif(not FILES, reason="the collection of real histories is not beside this clone")
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_real_histories_are_read_completely(file: Path) -> None:
-    """Real files come back byte for byte, and what was counted in the raw lines is what was read."""
+    """Real files round-trip byte for byte, and item counts match the raw lines."""
     data = file.read_bytes()
     found = threads(data, file.name)
     assert FORMAT.sniff(MemorySource(data, file.name)) > 0.9
@@ -239,7 +239,7 @@ def test_real_histories_are_read_completely(file: Path) -> None:
 
 
 def test_edited_message_is_written_in_aider_style() -> None:
-    """Words changed in Backscroll replace the raw lines; the others stay to the letter."""
+    """Edited messages replace their raw lines; the others stay verbatim."""
     (thread,) = threads("#### old\n\nreply\n")
     items = list(thread.items)
     assert isinstance(items[0], ForeignMessage)

@@ -74,7 +74,7 @@ def plain(role: Role, *parts: Any, **more: Any) -> ForeignMessage:
 
 
 def test_user_message_is_split_into_results_and_words() -> None:
-    """A user message with results is taken apart by who really spoke, and every part lands where it belongs."""
+    """Results become tool messages, and each part is placed under its role."""
     system, ask, reply, first, second, more, last = messages_from_anthropic(CHAT, "Be kind.")
     assert [m.role for m in (system, ask, reply, first, second, more, last)] == [
         "system",
@@ -104,14 +104,14 @@ def test_user_message_is_split_into_results_and_words() -> None:
 
 
 def test_split_messages_are_joined_again() -> None:
-    """The wire messages come back exactly, results and words in one user message."""
+    """Results and words return to one user message, exactly as imported."""
     prompt = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
     assert messages_to_anthropic(messages_from_anthropic(CHAT, prompt), nothing) == (prompt, CHAT)
     assert messages_to_anthropic(messages_from_anthropic(CHAT), nothing) == (None, CHAT)
 
 
 def test_joining_works_after_edits() -> None:
-    """With the first result gone the rest still makes one valid user message, and an edited text is written."""
+    """Without the first result the rest is still one valid user message; edited text is written."""
     messages = messages_from_anthropic(CHAT)
     del messages[2]
     messages[3] = ForeignMessage("user", Content((Text("Never mind."),)))
@@ -200,7 +200,7 @@ def test_documents_round_trip(value: Any, indent: int | None) -> None:
 
 
 def test_lines_round_trip() -> None:
-    """One message a line is one thread, and its lines come back in order."""
+    """One message per line is one thread, exported in the same order."""
     text = "\n".join(json.dumps(m) for m in CHAT)
     written, problems = exported(only(MemorySource(text)))
     assert [json.loads(line) for line in written.splitlines()] == CHAT

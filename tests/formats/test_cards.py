@@ -124,7 +124,7 @@ def test_card_becomes_a_thread(data: bytes, name: str, called: str) -> None:
 
 
 def test_alternate_greetings_are_alternatives() -> None:
-    """Alternate greetings can be chosen; empty ones are none. `{{original}}` has no value."""
+    """Empty greetings are dropped; `{{original}}` is replaced by nothing."""
     _, (told, greeting), _ = read(json.dumps(V2).encode(), "maren.json")
     assert [c.text for c in greeting.alternatives] == [
         "*The lamp turns.* Come in, {{user}}.",
@@ -225,7 +225,7 @@ def test_bad_card_is_refused_with_a_hint(data: bytes, name: str, wrong: str) -> 
 
 
 def test_archive_file_names_cannot_write_files(tmp_path: Any) -> None:
-    """Nothing is extracted, whatever the files are called."""
+    """Nothing is extracted to disk."""
     data = archive({"../../evil": b"x", "card.json": json.dumps(V2).encode(), "/abs": b"y"})
     assert card_file(data, "x.charx").value == V2
     assert list(tmp_path.iterdir()) == []

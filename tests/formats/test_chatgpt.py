@@ -236,7 +236,7 @@ SOUND = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://fil
 
 
 def test_media_pointers_are_kept_without_their_files() -> None:
-    """Where only the JSON is there, pointers are remembered, with everything that is said about them."""
+    """With all their metadata, if only the JSON is available."""
     film = {
         "content_type": "real_time_user_audio_video_asset_pointer",
         "expiry": 9,
@@ -403,7 +403,7 @@ def test_other_files_are_not_recognised(thing: MemorySource) -> None:
 
 
 def test_contents_round_trip_through_the_store() -> None:
-    """Everything that a conversation brings can be stored and comes back equal, lone surrogates included."""
+    """Everything in a conversation, lone surrogates included."""
     value = conversation(node("u", "root", "user", {"content_type": "x", "parts": ["\ud83d"]}), current="u")
     (thread,) = threads([value])
     items = list(thread.items)

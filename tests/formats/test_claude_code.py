@@ -85,7 +85,7 @@ def test_real_files_round_trip(path: Path) -> None:
 
 @pytest.mark.parametrize("path", REAL)
 def test_real_files_round_trip_through_the_store(path: Path) -> None:
-    """Once more after the trip that content takes through the store, where line numbers are gone."""
+    """Although the store does not keep line numbers."""
     (thread,) = read(opened(path))
     shelf = Shelf()
     assert rows(exported(FORMAT, shelf.through(thread), shelf.blobs)[0]) == rows(
@@ -95,7 +95,7 @@ def test_real_files_round_trip_through_the_store(path: Path) -> None:
 
 @pytest.mark.parametrize("path", REAL)
 def test_item_counts_of_real_files_match_the_raw_lines(path: Path) -> None:
-    """As many messages and asides of each type as the file has lines of it, and no branch that is none."""
+    """Messages and asides of each type, and no false branches."""
     raw = rows(path.read_text(encoding="utf-8"))
     expected = Counter(str(row.get("type", "unknown")) if isinstance(row, dict) else "unknown" for row in raw)
     (thread,) = read(opened(path))
@@ -185,7 +185,7 @@ def test_session_becomes_a_thread_with_metadata() -> None:
 
 
 def test_titles_are_chosen_by_rank() -> None:
-    """A name given by hand beats a generated one, which beats a summary of this very talk, which beats the first words."""
+    """A custom title, then a generated one, then a summary of this session, then the first words."""
     talk = line("u1", None, "user", "first words")
     summary = {"type": "summary", "summary": "in short", "leafUuid": "u1"}
     generated = {"type": "ai-title", "aiTitle": "generated", "sessionId": SESSION}
@@ -325,7 +325,7 @@ def test_live_branch_alone_keeps_its_lines() -> None:
 
 
 def test_two_abandoned_branches_name_their_parents() -> None:
-    """Interleaved branches name their parents each time they go on."""
+    """Interleaved branches name their parent each time they continue."""
     src = source(
         line("u1", None, "user", "start"),
         line("b1", "u1", "user", "one"),
@@ -365,7 +365,7 @@ def test_parallel_calls_are_not_a_branch() -> None:
 
 
 def test_compaction_boundary_does_not_split_the_thread() -> None:
-    """After a compaction boundary the thread goes on, with or without a logical parent."""
+    """With and without a logical parent."""
     for logical in ({"logicalParentUuid": "a1"}, {}):
         src = source(
             line("u1", None, "user", "start"),
@@ -417,13 +417,13 @@ def test_sidechains_become_separate_threads() -> None:
 
 
 def test_sidechain_linked_to_the_main_conversation_round_trips() -> None:
-    """Where the first line of a subagent names a line of the main conversation, it still comes back as it was."""
+    """The first line of a subagent names a line of the main conversation."""
     src = source(line("u1", None, "user", "go"), line("x1", "u1", "user", "help", isSidechain=True))
     assert back(src) == rows(src.text())
 
 
 def test_subagent_transcript_is_one_thread() -> None:
-    """A file that is one sidechain is read whole, and named after session and agent."""
+    """A file with a single sidechain is named after session and agent."""
     side = {"isSidechain": True, "agentId": "ab12"}
     src = source(
         line("x1", None, "user", "Look around", **side),
@@ -440,7 +440,7 @@ def test_subagent_transcript_is_one_thread() -> None:
 
 
 def test_broken_lines_are_reported_and_kept() -> None:
-    """A truncated last line, garbage and blank lines: each with its number, to the letter, and the rest goes in."""
+    """A truncated last line, garbage and blank lines are kept verbatim with their number; the rest is imported."""
     good = json.dumps(line("u1", None, "user", "hi"))
     text = f'\ufeff{good}\r\n\n{{"type": "user", "mess\n\x00\x01\n{good[:-1]}, "n": NaN}}\n[1]\n' + good[:40]
     src = MemorySource(text.encode() + b"\xff\xfe")

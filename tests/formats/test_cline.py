@@ -234,7 +234,7 @@ def test_truncated_ui_messages_file_is_tolerated() -> None:
 
 
 def test_entries_that_are_not_messages_are_kept_in_place() -> None:
-    """Strange entries are reported, kept, and written again where they stood."""
+    """They are reported and exported at the same position."""
     odd = [*HISTORY_VALUE[:2], 5, {"role": "narrator", "content": "?"}, *HISTORY_VALUE[2:]]
     (thread,) = FORMAT.read(MemorySource(text_of(odd), HISTORY))
     assert json.loads(exported(thread)[0]) == odd
@@ -278,7 +278,7 @@ def test_foreign_thread_becomes_a_history() -> None:
     "content", ["", "\x00", "[]", "[1, 2]", '[{"role": "user", "content": "hi"}]', "{}", "[" * 100_000]
 )
 def test_other_files_are_not_recognised_as_tasks(content: str) -> None:
-    """Empty, binary and other JSON files, and folders without a history, are none; nothing is raised."""
+    """Empty, binary and other JSON files, and folders without a history; nothing is raised."""
     assert FORMAT.sniff(MemorySource(content, "x.json")) == 0.0
     assert FORMAT.sniff(MemorySource({"x.json": content}, "folder")) == 0.0
 

@@ -208,7 +208,7 @@ def test_forks_and_subagents_name_their_parents() -> None:
 
 
 def test_rolled_back_turns_are_hidden() -> None:
-    """What a rollback took out of the model's sight is hidden, and the file still comes back line by line."""
+    """The file still round-trips line by line."""
     values = [
         META,
         message("user", "one"),
@@ -322,7 +322,7 @@ def test_fixture_of_another_project_round_trips(path: Path) -> None:
 
 
 def test_broken_lines_are_reported_and_kept() -> None:
-    """Garbage, wrong values and a truncated last line: each with its number, to the letter, and the rest goes in."""
+    """A truncated last line, garbage and wrong values are kept verbatim with their number; the rest is imported."""
     text = "\n".join(
         [
             json.dumps(META),

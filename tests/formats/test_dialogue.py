@@ -179,7 +179,7 @@ def test_rich_messages_round_trip_through_the_plain_shape() -> None:
 
 
 def test_content_describes_calls_results_and_images() -> None:
-    """`content` says calls, results and images in words, for programs that know only the plain shape."""
+    """For programs that know only the plain shape."""
     text, _ = exported(ForeignThread("x", "y", everything()))
     contents = [message["content"] for message in json.loads(text)["messages"]]
     assert "看" in contents[1]
@@ -302,7 +302,7 @@ def test_no_file_however_odd_is_changed_by_a_round_trip(
     ],
 )
 def test_other_files_are_not_recognised_as_dialogues(content: str) -> None:
-    """Empty, binary and other JSON files are none, and nothing is raised."""
+    """Empty, binary and other JSON files; nothing is raised."""
     assert FORMAT.sniff(MemorySource(content)) == 0.0
     assert FORMAT.sniff(MemorySource({"a": content}, "folder")) == 0.0
 

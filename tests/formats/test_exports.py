@@ -36,7 +36,7 @@ from tests.formats.memory_source import MemorySource
     ],
 )
 def test_moment_parses_every_time_of_an_export(value: Any, expected: str | None) -> None:
-    """Every way in which exports write a time, and what is none."""
+    """Values that are not times give none."""
     assert moment(value) == expected
 
 

@@ -60,7 +60,7 @@ def test_a_cut_array_gives_exactly_its_whole_elements(
 
 
 def test_number_at_the_end_of_a_cut_text_is_left_out() -> None:
-    """A number at the very end of a cut text may have gone on, so it is not given out."""
+    """It may have had more digits."""
     whole, cut = elements("[1,23")
     assert [element.value for element in whole] == [1]
     assert cut is not None
@@ -68,7 +68,7 @@ def test_number_at_the_end_of_a_cut_text_is_left_out() -> None:
 
 
 def test_elements_have_their_line_and_raw_text() -> None:
-    """Each element comes with the line it starts on and its text to the letter; a wrong place says so."""
+    """With the line each element starts on; a position without an array is reported."""
     whole, cut = elements('{"a": [\n  1,\n  {"b":\n 2},\n  "c"\n]}', 6)
     assert [(e.line, e.raw) for e in whole] == [(2, "1"), (3, '{"b":\n 2}'), (5, '"c"')]
     assert cut is None

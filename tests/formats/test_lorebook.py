@@ -111,7 +111,7 @@ def test_sillytavern_world_info_is_read() -> None:
 
 
 def test_world_info_round_trips() -> None:
-    """World info comes back with every field, those of SillyTavern included."""
+    """With every field, including those of SillyTavern."""
     first = read(WORLD_INFO, "Aldor.json")
     again = read_lorebook(write_lorebook(first), "Aldor.json")
     for one, other in zip(first, again, strict=True):
@@ -236,7 +236,7 @@ def test_markdown_sections_are_entries() -> None:
 
 
 def test_paragraphs_of_plain_text_are_entries() -> None:
-    """Each is called by what it is about, where its first words tell."""
+    """Each is named after its subject if the first words tell."""
     text = "Ellie is a forest elf.\n\n艾莉是森林精灵，住在迷雾森林。\n\nTom: a smith.\n\n【北方】很冷。\n\nIt rains a lot here."
     entries = read_lorebook(text, "notes.txt")
     assert [entry.keys for entry in entries] == [("Ellie",), ("艾莉",), ("Tom",), ("北方",), ()]

@@ -56,7 +56,7 @@ def page(items: list[Item], **more: str) -> tuple[str, list[Problem]]:
 
 
 def test_page_shows_title_turns_changes_and_total_in_order() -> None:
-    """Title, facts, numbered turns, who spoke and when, changes, and a total at the end."""
+    """Title, metadata, numbered turns with speaker and time, changes, total."""
     text, _ = page(ITEMS, language="en")
     order = [
         "# The *loop*\n",
@@ -175,7 +175,7 @@ def test_page_is_valid_utf8() -> None:
 
 
 def test_markdown_is_write_only() -> None:
-    """The format is write only: it never recognises a file, and says so when asked to read."""
+    """It recognises no file and refuses to read."""
     source = MemorySource("# The loop\n\n## Turn 1\n", "a.md")
     assert FORMAT.sniff(source) == 0.0
     with pytest.raises(FormatError):

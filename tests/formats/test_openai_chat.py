@@ -236,7 +236,7 @@ def test_one_conversation_per_line_gives_one_thread_each() -> None:
 
 
 def test_one_message_per_line_is_one_thread() -> None:
-    """One message per line is one thread; broken and foreign lines are reported, kept, and written back in place."""
+    """Broken and foreign lines are reported, kept, and exported in place."""
     lines = [
         json.dumps(CHAT[0]),
         '{"role": "user", "cont',

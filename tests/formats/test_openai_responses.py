@@ -53,7 +53,7 @@ def test_documents_round_trip(document: Any) -> None:
 
 
 def test_items_become_messages() -> None:
-    """Each item is a message of its role, in order; what is none is kept beside; instructions come first."""
+    """In order, by role; other items are kept as asides; instructions come first."""
     thread = only(json.dumps(REQUEST))
     items = list(thread.items)
     said = list(messages(items))
@@ -90,7 +90,7 @@ def test_one_request_per_line_gives_one_thread_each() -> None:
 
 
 def test_truncated_document_keeps_its_complete_items() -> None:
-    """The items before the break are read, the rest is kept to the letter."""
+    """The rest of the text is kept verbatim."""
     text = json.dumps({"model": "m", "input": ITEMS})
     items = list(only(text[: text.index("reasoning") + 20]).items)
     assert len(list(messages(items))) == 2
@@ -121,7 +121,7 @@ def test_foreign_thread_reports_losses() -> None:
 
 
 def test_edited_text_is_exported() -> None:
-    """Who edits the imported message finds the new words in the export, and the rest of the item as it was."""
+    """The rest of the item is unchanged."""
     thread = only(json.dumps(REQUEST))
     items = [
         ForeignMessage(i.role, Content((Text("新"),), metadata=i.content.metadata))

@@ -51,7 +51,7 @@ def test_objects_are_parsed() -> None:
     ],
 )
 def test_time_of_accepts_only_valid_times(value: Any, expected: str | None) -> None:
-    """What is a time is kept to the letter, one without a zone is UTC, the rest is not a time."""
+    """Valid times are kept verbatim, times without a zone are UTC, the rest gives none."""
     assert time_of(value) == expected
 
 
@@ -81,7 +81,7 @@ def test_same_compares_as_json() -> None:
 
 @pytest.mark.parametrize("text", ["aGk", "aGk=\n", "a Gk=", "é", "aGl="])
 def test_only_canonical_base64_is_decoded(text: str) -> None:
-    """Base64 that we would write differently is left alone, so that it comes back as it was."""
+    """Other spellings are left alone so that they round-trip."""
     assert from_base64(text) is None
     assert from_data_url(f"data:image/png;base64,{text}") is None
 

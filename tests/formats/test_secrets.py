@@ -145,7 +145,7 @@ def test_secrets_in_assignments_and_urls_are_found_exactly(text: str, kind: str,
     ],
 )
 def test_placeholders_code_and_prose_are_not_secrets(text: str) -> None:
-    """What only talks about secrets, or names a variable that holds one, is none."""
+    """Nor are variable names and text about secrets."""
     assert find_secrets(text) == []
 
 

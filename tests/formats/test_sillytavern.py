@@ -402,7 +402,7 @@ def test_broken_header_is_replaced_on_export() -> None:
 
 
 def test_lone_surrogate_round_trips() -> None:
-    """Half an emoji, which JavaScript writes as an escape, comes back as it was and can be written as UTF-8."""
+    """JavaScript writes it as an escape; the export is valid UTF-8."""
     text = '{"name":"A","is_user":true,"mes":"cut \\ud83d"}\n'
     (thread,) = FORMAT.read(MemorySource(text))
     assert FORMAT.write is not None
@@ -591,7 +591,7 @@ def test_other_files_are_not_recognised_as_chats(content: str | bytes) -> None:
 
 
 def test_chats_are_recognised_and_folders_are_not() -> None:
-    """Every variant is recognised from its beginning, even where the header is longer than the part that is looked at."""
+    """Every variant, even if the header is longer than the part that is read."""
     for lines in (NEW, OLD, OLD_GROUP):
         assert FORMAT.sniff(source_of(lines)) >= 0.9
     assert FORMAT.sniff(source_of([dict(HEADER, notes="x" * 100_000), GREETING])) >= 0.9

@@ -51,7 +51,7 @@ def test_edits_are_branches() -> None:
 
 
 def test_an_edited_first_message_branches_from_the_beginning() -> None:
-    """A branch that shares nothing with the live path says so."""
+    """Its branch shares nothing with the live path."""
     nodes = tree("root - -", "a root user", "b a assistant", "a2 root user", "b2 a2 assistant")
     assert list(walk(nodes, "b2")) == [
         PathStep("a2"),

@@ -11,5 +11,5 @@ from tests.fuzz.bound import fuzz
 
 @pytest.mark.parametrize("seed", range(20))
 def test_fuzz_requests_with_bound_thinking(seed: int, tmp_path: Path) -> None:
-    """Whatever is said, called and inserted: thinking always stands behind what it was made under."""
+    """Thinking is always preceded by the prefix it was made with."""
     fuzz(seed, tmp_path)

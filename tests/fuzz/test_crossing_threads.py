@@ -48,7 +48,7 @@ LINES = {
 
 @pytest.mark.parametrize("change", LINES)
 def test_removal_by_another_process_is_seen(change: str, tmp_path: Path) -> None:
-    """The engine that has the plan in memory tells nothing that another process took out of another thread."""
+    """An engine with a cached plan shows nothing that another process removed from another thread."""
     store = tmp_path / "store.db"
     environment = {**os.environ, "BACKSCROLL_STORE": str(store), "PYTHONPATH": str(tree.ROOT)}
     with backscroll.open(store) as engine:

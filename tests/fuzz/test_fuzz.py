@@ -42,7 +42,7 @@ class TestProgram:
     def test_failure_names_the_command_to_reproduce_it(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """One bad fuzzer ends nothing but its own run, and the exit code says so."""
+        """A failing fuzzer ends only its own run, and the exit code is not zero."""
         seen: list[tuple[str, int]] = []
 
         def bad(seed: int, folder: Path) -> None:

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_mutated_file_is_refused_or_harmless(seed: int, folder: Path) -> None:
-    """Never a raw error, never a damaged store, never words that are silently gone."""
+    """No raw exception, no damaged store, no silently lost words."""
     fuzz(seed, folder)
 
 

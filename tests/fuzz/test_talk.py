@@ -8,8 +8,8 @@ from backscroll.engine.crops.crops import crops
 from tests.fuzz.talk import Talk
 
 
-def test_fork_of_an_earlier_message_lacks_later_crops(tmp_path: Path) -> None:
-    """A task clears the prompt where it begins; the past before that is whole in a fork, and cropped by hand it stays cropped."""
+def test_fork_of_an_earlier_message_lacks_crops_of_a_later_task(tmp_path: Path) -> None:
+    """The early fork has only the manual crop; the late one also what the task cleared."""
     talk = Talk(3, tmp_path / "store.db")
     with talk.told():
         name = talk.create()

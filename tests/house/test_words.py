@@ -16,12 +16,12 @@ FLAGGED = re.compile(
 )
 #: Flagged words in the strings and docstrings of each room. Lower a number when you remove words; never raise one.
 CEILINGS: dict[str, int] = {
-    "agent": 27,
+    "agent": 16,
     "derive": 6,
     "en.toml": 5,
     "engine": 1,
     "formats": 1,
-    "surfaces": 62,
+    "surfaces": 7,
 }
 
 

@@ -1,11 +1,11 @@
 """Deciding whether a call may run: rules, the mode, its effect, or asking the user.
 
-In this order: what a rule denies is refused; what touches a protected path is asked about, unless a rule names that very path; of
-the rules that allow and those that ask, the more exact one holds (asking, where they are equal); then the mode (`agent.approval`:
-`strict`, `ask`, `edits`, `all`) says. Looking at files inside the folder, thinking and asking the person need no permission, nor do
-commands that only look (`agent/approval/readonly_commands`), except for the mode `strict`. A command that wants out of its sandbox is
-asked about whatever the mode; one that is held in it may go ahead unasked (`agent.sandbox_unasked`). A broken file of permissions
-allows nothing: then everything is asked. Owns that order and the asking. Refuses: drawing the question (`surfaces`), the words of a
+In this order: a deny rule refuses; a protected path requires approval, unless a rule names that very path; of the allow and ask
+rules that match, the more exact one wins (ask, on a tie); then the mode (`agent.approval`:
+`strict`, `ask`, `edits`, `all`) decides. Reading files inside the folder, thinking and asking the user need no permission, nor do
+read-only commands (`agent/approval/readonly_commands`), except in mode `strict`. A command that wants to leave its sandbox
+requires approval in every mode; one confined to it may run unasked (`agent.sandbox_unasked`). A broken permissions file
+allows nothing: then every call requires approval. Owns that order and the asking. Refuses: drawing the question (`surfaces`), the text of a
 refusal (`agent/approval/refusals`).
 """
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 __all__ = ["Mode", "Rules", "decide", "suggest_rule"]
 
 Mode: TypeAlias = Literal["strict", "ask", "edits", "all"]
-#: Effects that need no permission of their own, and those that still need none where the file of rules cannot be read.
+#: Effects that need no permission, and those that still need none if the permissions file cannot be read.
 _FREE = frozenset({"none", "read", "ask"})
 _FREE_ANYWAY = frozenset({"none", "ask"})
 _HARMLESS: Rank = (0, 0)
 CROPPER = "smart_context_cropper"
 RUNNER = "run_command"
-LOOK = "look"  # who decided: what the command does, as far as the folder tells
+LOOK = "look"  # decided by what the command does, judged from the folder
 _BETWEEN = re.compile(r"[\s;|&<>(){}`$]+")
 _QUOTING = re.compile(r"[\\'\"]")
 UNDECIDED = "no decision was made on this call"
@@ -60,7 +60,7 @@ OWN_FILE = "the file of permissions is the person's own; ask them to change it"
 
 
 class Rules:
-    """What may be done unasked in one folder. Rules of the file are read again when it changes."""
+    """The rules in force in one folder. The permissions file is read again when it changes."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Rules:
         sandboxed_unasked: bool = False,
     ) -> None:
         self.mode = mode
-        self.sandboxed_unasked = sandboxed_unasked  # commands that are held in a sandbox go ahead
+        self.sandboxed_unasked = sandboxed_unasked  # sandboxed commands run unasked
         self.root = None if root is None else Path(root).expanduser().resolve()
         self.file = permissions_file() if file is None else file
         given: tuple[tuple[Verdict, Iterable[str]], ...] = (("allow", allow), ("deny", deny), ("ask", ask))
@@ -85,23 +85,23 @@ class Rules:
         self._read_again()
         self._protected = ProtectedPaths(self.root)
         self._looking = ReadonlyCommands(self._protected)
-        self._guarded = True  # protected paths are asked about
+        self._guarded = True  # protected paths require approval
 
     @classmethod
     def load(cls, root: str | Path | None, settings: Settings) -> Rules:
-        """Return the rules that the settings and the file of permissions make for a folder."""
+        """Return the rules for a folder, from the settings and the permissions file."""
         return cls(settings.agent_approval, root=root, sandboxed_unasked=settings.agent_sandbox_unasked)
 
     @classmethod
     def allow_everything(cls) -> Rules:
-        """Return everything goes ahead: for what the person does manually."""
+        """Return rules that allow everything: for what the user does manually."""
         made = cls("all", file=Path(os.devnull))
         made._guarded = False
         return made
 
     @property
     def mode(self) -> Mode:
-        """What happens to calls of which no rule speaks."""
+        """What happens to calls that no rule matches."""
         return self._mode
 
     @mode.setter
@@ -115,7 +115,7 @@ class Rules:
 
     @property
     def trouble(self) -> str:
-        """Why the file of permissions cannot be used; empty if it can. Nothing is allowed unasked meanwhile."""
+        """Why the permissions file cannot be used; empty if it can. Until then nothing is allowed unasked."""
         self._read_again()
         return self._trouble
 
@@ -127,7 +127,7 @@ class Rules:
     # -- deciding --------------------------------------------------------------------------------------------
 
     def verdict(self, proposal: Proposal) -> Decision | None:
-        """Return what is decided without asking; None: the person is to be asked."""
+        """Return the decision made without asking; None if the user must be asked."""
         rules = self.list_rules()
         matter = RuleSubject(proposal, self.root)
         for rule in rules:
@@ -147,7 +147,7 @@ class Rules:
         return None if asks is not None else self._by_mode(matter, rules)
 
     def _rank_allowed(self, matter: RuleSubject, rules: Sequence[Rule]) -> Rank | None:
-        """Return how exactly a call is allowed, by its least exactly allowed part; None if some part of it is not."""
+        """Return the rank of a call's least exactly allowed part; None if some part is not allowed."""
         whole = max((r.rank for r in rules if allows_whole(r, matter)), default=None)
         units = matter.units()
         certain = matter.line.whole if matter.is_command else not matter.doubt
@@ -168,7 +168,7 @@ class Rules:
         return min(parts, default=_HARMLESS if steps and self.mode != "strict" else None)
 
     def _only_looks(self, matter: RuleSubject, unit: PlacedCommand | str) -> bool:
-        """Return True for a command that only looks, in every folder that it may run in."""
+        """Return True for a command that is read-only in every folder it may run in."""
         proposal = matter.proposal
         if (
             self.mode == "strict"
@@ -183,7 +183,7 @@ class Rules:
     # -- protected paths -------------------------------------------------------------------------------------
 
     def find_protected_path(self, proposal: Proposal) -> str:
-        """Return the protected path that a call touches, and why it is one; empty if there is none."""
+        """Return the protected path that a call touches, with the reason; empty if there is none."""
         touched = self._list_protected_paths(RuleSubject(proposal, self.root))
         return touched[0] if touched else ""
 
@@ -194,7 +194,7 @@ class Rules:
         if not matter.is_command or not matter.subject:
             return []
         if not matter.line.whole:
-            # What cannot be read is looked through word by word, with and without what quotes.
+            # A line that cannot be parsed is searched word by word, with and without quoting characters.
             texts = (matter.subject, _QUOTING.sub("", matter.subject))
             words = dict.fromkeys(word for text in texts for word in _BETWEEN.split(text) if word)
             found = self._protected.in_words(words, matter.where.folder)
@@ -204,7 +204,7 @@ class Rules:
         return [found] if found else []
 
     def _is_named(self, matter: RuleSubject, rules: Sequence[Rule]) -> bool:
-        """Return True if rules name the very line, or each of the protected paths: nothing wide covers them."""
+        """Return True if rules name this exact line, or each of the protected paths; wide patterns do not count."""
         if matter.is_command:
             exact = [r for r in rules if r.pattern is not None and where_of(r.pattern)[1].startswith(EXACTLY)]
             return any(allows_whole(rule, matter) for rule in exact)
@@ -213,7 +213,7 @@ class Rules:
         return all(any(covers(rule, matter, path) for rule in named) for path in touched)
 
     def prepare_proposal(self, proposal: Proposal) -> Proposal:
-        """Return a proposal as the person is asked about it: with what it touches, and the rules that an answer may make."""
+        """Return a proposal ready to show to the user, with what it touches and the rules that an answer may create."""
         touched = self.find_protected_path(proposal) if self._guarded else ""
         if touched:
             return replace(proposal, protected=touched, narrow="", wider=())
@@ -232,7 +232,7 @@ class Rules:
         if proposal.preview.outside:
             return None
         if self.mode == "all" or (self.sandboxed_unasked and proposal.preview.sandbox):
-            # Who forbids some commands wants to be asked where it cannot be determined whether a line holds one of them.
+            # A user who forbids some commands wants to be asked if a line may contain one of them.
             unsure = matter.doubt and any(
                 r.verdict != "allow" and r.pattern is not None and names_tool(r, matter) for r in rules
             )
@@ -252,7 +252,7 @@ class Rules:
     # -- remembering -----------------------------------------------------------------------------------------
 
     def remember(self, proposal: Proposal, decision: Decision) -> list[Rule]:
-        """Keep a decision for as long as it was meant; return the rules that were made of it."""
+        """Keep a decision for its scope; return the rules made from it."""
         if decision.span == "once" or (
             decision.allowed and self._guarded and self.find_protected_path(proposal)
         ):
@@ -301,7 +301,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def decide(rules: Rules, person: Person, proposals: Sequence[Proposal]) -> list[Decision]:
-    """Return a decision for each call of one reply. What the rules leave open is shown to the user at once, each on its own."""
+    """Return a decision for each call of one reply. The user is asked about all undecided calls together, and decides each separately."""
     out = [rules.verdict(proposal) for proposal in proposals]
     open_ones = [n for n, decision in enumerate(out) if decision is None]
     if open_ones:
@@ -327,5 +327,5 @@ def _remember_decision(rules: Rules, proposal: Proposal, answer: Decision) -> De
 
 
 def _willing(proposal: Proposal) -> bool:
-    """Return True for a crop that asks to go ahead (`need_user_approve` false): it changes what prompts show, and can be undone."""
+    """Return True for a crop that asks to run without approval (`need_user_approve` false): it only changes prompts, and can be undone."""
     return proposal.tool == CROPPER and proposal.arguments.get("need_user_approve") is False

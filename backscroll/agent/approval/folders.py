@@ -2,7 +2,7 @@
 
 Owns following `cd` through a line, as far as it can be determined without running it. After `;` and `||` a `cd` may have failed, so a
 command may run in one of several folders; where a `cd` leads out of the working folder, through a link, or to what only the shell
-knows, the folder is unknown (None), and no rule that allows holds there. Refuses: taking the line apart (`agent/approval/shell`).
+knows, the folder is unknown (None), and no allow rule matches there. Refuses: parsing the line (`agent/approval/shell`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from posixpath import join, normpath
 
 from backscroll.agent.approval.shell import InnerShell, SimpleCommand
 
-#: Folders, relative to the working folder; None: not known.
+#: Folders, relative to the working folder; None: unknown.
 Folders = frozenset[str | None]
-_MOST = 8  # folders that a command may run in before nothing is known
+_MOST = 8  # folders that a command may run in before they count as unknown
 _SHELLS = ("sh", "bash", "dash")
 
 
 def is_cd(command: SimpleCommand) -> bool:
-    """Return True for a `cd` of the shell itself; behind a wrapper it is another program, and changes nothing."""
+    """Return True for the shell's own `cd`; behind a wrapper it is another program and changes nothing."""
     return command.words[0] == "cd" and (not command.through or command.through[-1] in _SHELLS)
 
 
 def folders_of(
     inside: Sequence[SimpleCommand | InnerShell], start: str | None, root: Path | None
 ) -> list[Folders]:
-    """Where each simple command of a line may run, in their order; `start` is where the line begins."""
+    """Return where each simple command of a line may run, in order; `start` is the folder the line starts in."""
     return _follow_folders(inside, frozenset({start}), root)
 
 
@@ -36,9 +36,9 @@ def _follow_folders(
     inside: Sequence[SimpleCommand | InnerShell], start: Folders, root: Path | None
 ) -> list[Folders]:
     out: list[Folders] = []
-    now = ends = start  # where the next command runs; where the shell may be once the list at hand is over
-    led: Folders | None = None  # where the `cd` that came last leads if it succeeds
-    mixed = False  # the list holds `||`: which part of it succeeded is not known
+    now = ends = start  # where the next command runs; where the shell may be after the current list
+    led: Folders | None = None  # where the last `cd` leads if it succeeds
+    mixed = False  # the list contains `||`: which part of it succeeded is unknown
     for place, each in enumerate(inside):
         if each.joined == "&&":
             now = ends if mixed else now if led is None else led
@@ -52,7 +52,7 @@ def _follow_folders(
             continue
         out.append(now)
         following = inside[place + 1].joined if place + 1 < len(inside) else ""
-        if is_cd(each) and "|" not in (each.joined, following):  # in a pipe it runs in a shell of its own
+        if is_cd(each) and "|" not in (each.joined, following):  # in a pipe it runs in its own shell
             led = leads(each, now, root)
             ends = _limit_folders(ends | led)
     return out

@@ -1,8 +1,8 @@
 """Git commands that only read, and the files they would show.
 
 Owns the subcommands and options (`approval_git.toml`), the settings with which a repository makes git run programs when it only
-looks, and asking git itself, sealed, which files a patch would show: `git diff` is fine until a `.env` is among them. Where any of
-that cannot be determined, the person is asked. Refuses: other commands (`agent/approval/readonly_commands`).
+reads, and asking git itself, in isolation, which files a patch would show: `git diff` is fine until it includes a `.env`. Where any of
+that cannot be determined, the user is asked. Refuses: other commands (`agent/approval/readonly_commands`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from backscroll.workspace.git.git import run_git
 
 _SECONDS = 5.0
 _QUIET = ("--no-pager", "-P", "--no-optional-locks")
-#: Without contents: what is beside them in a log or a diff.
+#: Options that replace the contents in a log or a diff by a summary.
 _BRIEF = (
     "--stat",
     "--numstat",
@@ -61,7 +61,7 @@ _LINK = b"160000 "
 def glance_at_git(
     words: Sequence[str], opened: frozenset[int], folder: str, protected: ProtectedPaths
 ) -> CommandAssessment | None:
-    """Return what a command of git does in a folder; None if that cannot be determined."""
+    """Return what a git command does in a folder; None if that cannot be determined."""
     rest = list(words[1:])
     while rest and rest[0] in _QUIET:
         rest.pop(0)
@@ -86,7 +86,7 @@ def glance_at_git(
 
 
 def _subcommand(rest: Sequence[str]) -> tuple[Mapping[str, Json] | None, int]:
-    """Return the table of a subcommand, and how many words it takes."""
+    """Return the table of a subcommand, and how many words its name takes."""
     for taken in (2, 1):
         found = _tables().get(" ".join(rest[:taken])) if len(rest) >= taken else None
         if isinstance(found, dict):
@@ -95,7 +95,7 @@ def _subcommand(rest: Sequence[str]) -> tuple[Mapping[str, Json] | None, int]:
 
 
 class _CommandRepository:
-    """The repository that a command of git would find from a folder."""
+    """The repository that a git command would find from a folder."""
 
     def __init__(self, protected: ProtectedPaths, folder: str) -> None:
         assert protected.root is not None
@@ -105,7 +105,7 @@ class _CommandRepository:
         self.place = protected.root / folder
 
     def ask(self, *arguments: str, check: bool = True) -> bytes:
-        """Return what git answers, without any settings, running nothing; pathspecs mean what they mean to the command."""
+        """Return git's answer, without any settings and running nothing; pathspecs mean what they mean to the command."""
         return run_git(
             arguments,
             cwd=self.place,
@@ -116,7 +116,7 @@ class _CommandRepository:
         ).out
 
     def is_plain(self) -> bool:
-        """Return True if looking runs no program of the repository's choosing: settings, hooks, modules, variables."""
+        """Return True if reading runs no program chosen by the repository: settings, hooks, modules, variables."""
         allowed = set(cast("list[str]", _tables()["variables"]))
         if any(n.startswith("GIT_") and n not in allowed for n in os.environ) or not self.place.is_dir():
             return False
@@ -194,7 +194,7 @@ class _CommandRepository:
         return self._find_hidden(names)
 
     def _sides(self, told: CommandOptions) -> tuple[list[str] | None, list[str]]:
-        """Return the commits and the paths among the words; no commits at all (None) where a word may be something else."""
+        """Return the commits and the paths among the words; None for the commits if a word may be something else."""
         before = told.others if told.divided < 0 else told.others[: told.divided]
         paths = [] if told.divided < 0 else told.others[told.divided :]
         revisions: list[str] = []
@@ -202,7 +202,7 @@ class _CommandRepository:
             if told.divided < 0 and os.path.lexists(self.protected.whole(word, self.folder)):
                 paths.append(word)
             elif told.divided < 0 and paths:
-                return None, []  # a word behind a path that is none
+                return None, []  # a word after a path that is not itself a path
             elif all(self._is_commit(side) for side in _RANGE.split(word) if side):
                 revisions.append(word)
             else:
@@ -210,7 +210,7 @@ class _CommandRepository:
         return revisions, paths
 
     def _is_commit(self, name: str) -> bool:
-        """Return True for what names a commit; the name of a file's content alone would show it without its path."""
+        """Return True if a name is a commit; the name of a blob would show its content without a path."""
         if name.startswith(("-", ":")) or ":" in name or re.search(r"\^[@!{-]", name):
             return False
         return bool(
@@ -223,12 +223,12 @@ class _CommandRepository:
         return self.ask("cat-file", "-t", name, check=False).strip() in (b"commit", b"tag")
 
     def _files_of(self, told: CommandOptions) -> str | None:
-        """`git show HEAD:src/a.py`: files as they were, named one by one."""
+        """Check `git show HEAD:src/a.py`: files as they were, named one by one."""
         for word in told.others:
             revision, _, path = word.partition(":")
             if not revision or not path or not self._is_commit(revision) or path.startswith("/"):
                 return None
-            for base in ("", self.folder):  # from the top, or with ./ in front from here
+            for base in ("", self.folder):  # relative to the top, or with ./ in front to this folder
                 if why := self.protected.why(normpath(join(base, path))):
                     return f"{path}: {why}"
         return ""
@@ -240,7 +240,7 @@ class _CommandRepository:
         return ""
 
     def _find_in_grep(self, told: CommandOptions) -> str | None:
-        """`git grep`: files that are tracked; only as they are now."""
+        """Check `git grep`: tracked files, only as they are now."""
         paths = told.others if told.has("-e") else told.others[1:]
         if not self._inside(paths) or (not told.others and not told.has("-e")):
             return None
@@ -251,7 +251,7 @@ class _CommandRepository:
         return self._find_hidden(self.ask("ls-files", "-z", "--full-name", "--", *paths))
 
     def _find_hidden(self, names: bytes) -> str | None:
-        """Return the first of some names, relative to the top of the repository, that must not be shown."""
+        """Return the first of some names, relative to the repository's top, that must not be shown."""
         top = os.fsdecode(self.ask("rev-parse", "--show-toplevel").rstrip(b"\n"))
         for name in {os.fsdecode(each.strip(b"\n")) for each in names.split(b"\0")} - {""}:
             path = Path(normpath(join(top, name)))
@@ -263,7 +263,7 @@ class _CommandRepository:
         return ""
 
     def _inside(self, paths: Sequence[str]) -> bool:
-        """Return False for paths that lead out, and for pathspecs that mean more than they show."""
+        """Return False for paths that lead out, and for pathspecs with a special meaning."""
         return all(not path.startswith(":") and self.protected.is_inside(path, self.folder) for path in paths)
 
 

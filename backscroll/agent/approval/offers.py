@@ -2,7 +2,7 @@
 
 Owns both. Narrow is this very command, with these words, in the folder it runs in. Wider keeps the subcommand (`terraform apply *`,
 never `terraform *`) and the folder, or takes the folders below as well; each comes with examples that it covers. Nothing is offered
-for protected paths. Also tells which kept rules are broad. Refuses: asking (`surfaces`), deciding (`agent/approval/approval`).
+for protected paths. Also determines which kept rules are broad. Refuses: asking (`surfaces`), deciding (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[\w./+@%,:-]+")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
 _WILD = re.compile(r"[*?]")
 _MANY = ("*", "**")
-#: Tools that a rule without a pattern opens altogether.
+#: Tools that a rule without a pattern would allow entirely, with whatever they change.
 _WEIGHTY = frozenset({"run_command", "write_file", "edit_file", "apply_patch"})
 _EXAMPLES = 3
 
@@ -56,7 +56,7 @@ def suggest_rule(proposal: Proposal, root: Path | None = None, needless: Needles
 
 
 def wider(proposal: Proposal, root: Path | None = None, needless: Needless = _never) -> tuple[WiderRule, ...]:
-    """Return what a person may choose instead, each with examples of what it covers; from narrow to wide."""
+    """Return wider rules to offer, from narrow to wide, each with examples of what it covers."""
     matter = RuleSubject(proposal, root)
     if matter.is_command:
         parts = _parts(matter, needless)
@@ -75,7 +75,7 @@ def wider(proposal: Proposal, root: Path | None = None, needless: Needless = _ne
 
 
 def _parts(matter: RuleSubject, needless: Needless) -> tuple[CommandPlace, list[SimpleCommand]] | None:
-    """Return the one folder in which the commands of a line run, and those that need a rule; None if no pattern can say it."""
+    """Return the one folder in which the commands of a line run, and those that need a rule; None if no pattern can express it."""
     units = [u for u in matter.commands if not matter.is_step(u) and not needless(u)]
     if not matter.line.whole or not units or any(unit.simple.doubt for unit in units):
         return None
@@ -95,7 +95,7 @@ def _render_patterns(where: CommandPlace, patterns: list[str]) -> str:
 
 
 def _is_plain(unit: SimpleCommand, text: str) -> bool:
-    """Return True if a pattern means these words and no others."""
+    """Return True if a pattern matches exactly these words."""
     if unit.open or unit.inputs or any(_WILD.search(word) for word in unit.words):
         return False
     return pattern_words(text) == (unit.words,)
@@ -105,7 +105,7 @@ def _is_plain(unit: SimpleCommand, text: str) -> bool:
 
 
 def kept_words(command: SimpleCommand) -> str:
-    """Return a pattern that covers a command and others like it: its subcommand, and anything behind; empty if there should be none."""
+    """Return a pattern that covers a command and similar ones: its subcommand, and anything behind; empty if none should be offered."""
     exactly, words = cast("dict[str, list[str]]", _tables()["exactly"]), command.words
     two = " ".join(words[:2])
     if two in exactly["subcommands"] or (words[0] in exactly["names"] and two not in _depths()):
@@ -122,7 +122,7 @@ def kept_words(command: SimpleCommand) -> str:
 
 
 def depth_of(words: tuple[str, ...]) -> int:
-    """Return how many words say what a command does: `git status`, `npm run test`; of unknown ones what looks like a subcommand."""
+    """Return how many words identify what a command does: `git status`, `npm run test`; for unknown commands, words that look like a subcommand."""
     depths = _depths()
     listed = depths.get(" ".join(words[:2])) or depths.get(words[0])
     if listed is not None:
@@ -131,7 +131,7 @@ def depth_of(words: tuple[str, ...]) -> int:
 
 
 def examples_of(pattern: str) -> tuple[str, ...]:
-    """Command lines that a pattern covers: the bare one, and some that are easy to overlook."""
+    """Return command lines that a pattern covers: the bare one, and some that are easy to overlook."""
     where, rest = where_of(pattern)
     out: list[str] = []
     for words in pattern_words(rest):
@@ -169,7 +169,7 @@ def is_broad(rule: Rule) -> bool:
 
 
 def _is_broad(words: tuple[str, ...]) -> bool:
-    """Return a pattern that leaves open what the command is asked to do; files and folders behind it do not make it narrow."""
+    """Return True if a pattern leaves open what the command does; file and folder arguments do not make it narrow."""
     last = words[-1]
     fixed = tuple(word for word in words[:-1] if not _WILD.search(word)) if last.endswith("*") else words
     if not fixed:

@@ -1,7 +1,7 @@
 """Options, values and arguments of a command.
 
-Owns comparing options with a table of those that are known (`approval_looking.toml`, `approval_git.toml`). An option that is not in
-the table, or is shortened, makes the whole unreadable: then the command counts as unknown. Pure.
+Owns comparing options with a table of known ones (`approval_looking.toml`, `approval_git.toml`). An option that is not in
+the table, or is abbreviated, makes the command unreadable: then it counts as unknown. Pure.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ _NUMBER = re.compile(r"-\d+")
 
 @dataclass(slots=True)
 class CommandOptions:
-    """What a command was given."""
+    """The options and arguments of a command."""
 
     options: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # with their values
     others: list[str] = field(default_factory=list[str])  # the rest, in order
-    divided: int = -1  # how many of the others come before `--`; negative: there is none
+    divided: int = -1  # how many arguments come before `--`; negative: there is no `--`
 
     def has(self, *names: str) -> bool:
         """Return True if one of these options was given."""
         return any(name in names for name, _ in self.options)
 
     def values(self, *names: str) -> list[str]:
-        """Return the values that these options were given."""
+        """Return the values given to these options."""
         return [value for name, value in self.options if name in names]
 
 
 def told_apart(table: Mapping[str, Json], words: Sequence[str]) -> CommandOptions | None:
-    """Options and the rest of the words behind a command's name; None if some option is not known."""
+    """Split the words after a command's name into options and arguments; None if an option is unknown."""
     out, left = CommandOptions(), list(words)
     while left:
         word = left.pop(0)

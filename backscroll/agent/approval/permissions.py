@@ -1,6 +1,6 @@
 """Permanent rules: `permissions.toml` in the user's configuration folder.
 
-A table for each folder, and one (`always`) for all; one rule to a line, so that it can be read, written and commented manually:
+A table for each folder, and one (`always`) for all; one rule per line, so that it can be read and edited by hand:
 
     [always]
     "run_command(git status *)" = "allow"
@@ -8,8 +8,8 @@ A table for each folder, and one (`always`) for all; one rule to a line, so that
     ["/home/ada/engine"]
     "write_file(docs/**)" = "allow"
 
-Owns the file: what is not understood in it is refused with its line, changes keep comments and are atomic. It never lies in a
-folder that an agent works in, since writing it allows everything. Refuses: deciding (`agent/approval/approval`).
+Owns the file: an entry that cannot be understood is an error with its line; changes keep comments and are atomic. It is never in a
+folder that an agent works in, since writing it would allow everything. Refuses: deciding (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
 
 ALWAYS = "always"
-#: Rules by table, then by how they are written.
+#: Rules by table, then by their written form.
 Tables = dict[str, dict[str, str]]
 _HEAD = (
     "# What an agent may do without asking, must not do, or has to ask about: allow, deny, ask.\n"
@@ -44,7 +44,7 @@ def table_for(root: Path | None) -> str:
 
 
 def rules_in_force(root: Path | None, path: Path | None = None) -> list[Rule]:
-    """Return the rules for everything and, where a folder is named, those for it and for the folders it lies in."""
+    """Return the rules for everything and, if a folder is given, those for it and its parent folders."""
     out: list[Rule] = []
     for table, entries in read_tables(path).items():
         if table == ALWAYS:
@@ -58,12 +58,12 @@ def rules_in_force(root: Path | None, path: Path | None = None) -> list[Rule]:
 
 
 def read_tables(path: Path | None = None) -> Tables:
-    """Return all that the file says; empty if there is none."""
+    """Return everything in the file; empty if there is no file."""
     return _tables_in(_text(path or permissions_file()), path or permissions_file())
 
 
 def add(rule: Rule, root: Path | None, path: Path | None = None) -> bool:
-    """Write a rule down for a folder or for everything; False if it already exists. Another verdict is replaced."""
+    """Write a rule for a folder or for everything; False if it already exists. A different verdict is replaced."""
     table = table_for(root)
     rule_of(rule.text, rule.verdict)
 
@@ -78,7 +78,7 @@ def add(rule: Rule, root: Path | None, path: Path | None = None) -> bool:
 
 
 def remove(text: str, root: Path | None, path: Path | None = None) -> None:
-    """Take a rule out again, or say that it is not there."""
+    """Remove a rule; raise an error if it does not exist."""
     table, wanted = table_for(root), text.strip()
 
     def change(content: str, tables: Tables) -> str:
@@ -96,7 +96,7 @@ def remove(text: str, root: Path | None, path: Path | None = None) -> None:
 
 
 def _text(path: Path) -> str:
-    if str(path) == os.devnull:  # who wants no file of permissions names this one
+    if str(path) == os.devnull:  # a user who wants no permissions file sets this as its path
         return ""
     try:
         return read_text(path)
@@ -141,12 +141,12 @@ def _check(text: str, entries: Mapping[str, Json], path: Path) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """Return lines as TOML has them: other characters that end a line elsewhere may stand inside of a pattern."""
+    """Return lines as TOML defines them: other line-ending characters may occur inside a pattern."""
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def _line_of(text: str, written: str) -> int:
-    """Return the line in which something is, however it is quoted; 1 where that cannot be determined."""
+    """Return the line that contains an entry, however it is quoted; 1 if that cannot be determined."""
     for number, line in enumerate(_lines(text), 1):
         if written in line or _quote_toml(written) in line:
             return number
@@ -157,7 +157,7 @@ def _line_of(text: str, written: str) -> int:
 
 
 def _quote_toml(text: str) -> str:
-    """Return a TOML string; JSON's escapes are TOML's, except for the delete character and halves of characters."""
+    """Return a TOML string; JSON's escapes are TOML's, except for the delete character and lone surrogates."""
     return json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -166,7 +166,7 @@ def _header(table: str) -> str:
 
 
 def _table_at(lines: list[str], table: str) -> tuple[int, int] | None:
-    """Return the lines between the head of a table and the next one."""
+    """Return the line range of a table, from its header to the next one."""
     start = next((n for n, line in enumerate(lines) if _is_head(line, table)), None)
     if start is None:
         return None
@@ -212,7 +212,7 @@ def _without(text: str, table: str, written: str) -> str:
 
 
 def _change_file(change: Callable[[str, Tables], str | None], path: Path) -> bool:
-    """Read, change and write as one step. What could not be read is not overwritten."""
+    """Read, change and write in one step. A file that cannot be read is not overwritten."""
     with _alone(path.parent):
         text = _text(path)
         before = _tables_in(text, path)
@@ -229,7 +229,7 @@ def _change_file(change: Callable[[str, Tables], str | None], path: Path) -> boo
 
 
 def _write(path: Path, text: str) -> None:
-    place = path.resolve()  # a link to a file kept elsewhere stays one
+    place = path.resolve()  # a symlink to a file kept elsewhere stays a symlink
     try:
         handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         try:

@@ -1,9 +1,9 @@
 """The place a rule applies to: a folder, inside or outside the sandbox.
 
-`run_command(make test *)` speaks of the working folder itself; `in web: npm test *` of a folder in it (`in web/**:` of all below,
-`in **:` of any); `sandboxed: npm *` holds only where a sandbox does, and `outside: git push *` lets a command out of it. Owns how
-that is written in front of a pattern, and comparing it. What allows is narrow: without a word it means the working folder, and
-never outside of a sandbox. What forbids is wide: without a word it means everywhere. Refuses: the patterns themselves
+`run_command(make test *)` applies to the working folder itself; `in web: npm test *` to a folder in it (`in web/**:` to all below,
+`in **:` to any); `sandboxed: npm *` applies only inside a sandbox, and `outside: git push *` lets a command leave it. Owns how
+that is written in front of a pattern, and comparing it. An allow rule is narrow: without a place it means the working folder, and
+never outside of a sandbox. A deny rule is wide: without a place it means everywhere. Refuses: the patterns themselves
 (`agent/approval/rules`).
 """
 
@@ -18,7 +18,7 @@ from backscroll.agent.approval.wildcards import fits_parts
 from backscroll.errors import InvalidInput
 
 EXACTLY = "="
-#: `in` is a word of the shell itself: no command line begins with it.
+#: `in` is a reserved word of the shell: no command line begins with it.
 _FRONT = re.compile(
     r"(?:(?P<held>sandboxed|outside)(?P<both> in (?P<there>\"[^\"]*\"|'[^']*'|[^:]+))?"
     r"|in (?P<folder>\"[^\"]*\"|'[^']*'|[^:]+)):(?:\s+(?P<rest>.*))?",
@@ -29,14 +29,14 @@ _WILD = frozenset("*?")
 
 @dataclass(frozen=True, slots=True)
 class CommandPlace:
-    """Where a command runs, or where a rule holds."""
+    """Where a command runs, or where a rule applies."""
 
     held: str = ""  # sandboxed, outside; empty: there is no sandbox, or the rule says nothing about it
     folder: str = "."  # of a rule: a pattern; relative to the working folder
     said: bool = False  # of a rule: it names a folder
 
     def allows(self, at: CommandPlace) -> bool:
-        """Return True if a rule that allows holds at a place."""
+        """Return True if an allow rule applies at a place."""
         holds = {
             "": at.held != "outside",
             "sandboxed": at.held == "sandboxed",
@@ -45,7 +45,7 @@ class CommandPlace:
         return holds[self.held] and fits_folder(self.folder, at.folder)
 
     def catches(self, at: CommandPlace) -> bool:
-        """Return True if a rule that forbids (or asks) holds at a place."""
+        """Return True if a deny (or ask) rule applies at a place."""
         holds = {"": True, "sandboxed": at.held == "sandboxed", "outside": at.held != "sandboxed"}
         return holds[self.held] and (
             not self.said or fits_folder(self.folder.casefold(), at.folder.casefold())
@@ -53,13 +53,13 @@ class CommandPlace:
 
     @property
     def can_be_written(self) -> bool:
-        """False for a folder whose name a pattern cannot say."""
+        """False for a folder whose name a pattern cannot express."""
         return not (_WILD & set(self.folder)) and not ('"' in self.folder and "'" in self.folder)
 
 
 @lru_cache(maxsize=1024)
 def where_of(pattern: str) -> tuple[CommandPlace, str]:
-    """Return what is in front of a pattern, and the rest of it."""
+    """Split a pattern into its place and the rest."""
     found = _FRONT.fullmatch(pattern.strip())
     if found is None:
         return CommandPlace(), pattern
@@ -92,6 +92,6 @@ def _calm(folder: str) -> str:
 
 
 def fits_folder(pattern: str, folder: str) -> bool:
-    """Part by part, as paths of files are compared; `web/**` is `web` and all below it, `**` is everything."""
+    """Compare a folder part by part, as file paths are compared; `web/**` is `web` and all below it, `**` is everything."""
     parts = [] if folder == "." else folder.split("/")
     return fits_parts([] if pattern == "." else pattern.split("/"), parts)

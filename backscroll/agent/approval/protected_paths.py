@@ -27,25 +27,25 @@ _PIECES = re.compile(r"[=:,@;|&<>()\s\"']+")
 _SHORT = re.compile(r"-[A-Za-z](?=.)")
 _WILD = re.compile(r"[*?\[]")
 _BRACKETS = re.compile(r"\[[^/\[\]]*\]")
-_MOST_NAMES = 5_000  # that a word may be completed to
-_MOST_FILES = 200_000  # that a search may go through before nothing is known
+_MOST_NAMES = 5_000  # names that a wildcard may expand to
+_MOST_FILES = 200_000  # entries that a search may cover before it counts as unknown
 _SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class CommandAssessment:
-    """What is known about a command: that it only looks, or which protected path it touches; or neither."""
+    """What is known about a command: that it is read-only, or which protected path it touches; or neither."""
 
     looks: bool
     protected: str = ""
 
 
 class UnclearPath(Exception):
-    """What a word or a search comes to cannot be determined; then the person is asked."""
+    """Raised if a word or a search cannot be resolved; the user is then asked."""
 
 
 class ProtectedPaths:
-    """What is protected, seen from one working folder; without one, paths are only compared as they are written."""
+    """Protected paths as seen from one working folder; without a folder, paths are only compared as written."""
 
     def __init__(self, root: Path | None) -> None:
         self.root = root
@@ -57,7 +57,7 @@ class ProtectedPaths:
     def why(self, path: str, folder: str = ".", *, hidden: bool = False) -> str:
         """Return why a path, relative to a folder, is protected: as it is written, or where it leads; empty if it is not.
 
-        With `hidden` only where its content may be secret.
+        With `hidden`, only if its content may be secret.
         """
         reason = self._explain_by_name(path, hidden=hidden)
         if reason or self.root is None:
@@ -68,12 +68,12 @@ class ProtectedPaths:
         return self._explain_by_name(told, hidden=hidden) or self._of_ours(whole)
 
     def whole(self, path: str, folder: str = ".") -> str:
-        """Return the whole path, links not followed."""
-        given = os.path.expanduser(path)  # noqa: PTH111 - the name of a user whom nobody knows stays as it is
+        """Return the absolute path, links not followed."""
+        given = os.path.expanduser(path)  # noqa: PTH111 - a path with an unknown user name stays as it is
         return given if given.startswith("/") else join(str(self.root or "/nowhere"), folder, given)
 
     def is_inside(self, path: str, folder: str = ".") -> bool:
-        """Return True if a path leads to something in the working folder."""
+        """Return True if a path leads to a place inside the working folder."""
         return self.root is not None and Path(real(self.whole(path, folder))).is_relative_to(self.root)
 
     def _explain_by_name(self, path: str, *, hidden: bool = False) -> str:
@@ -108,7 +108,7 @@ class ProtectedPaths:
             return [piece]
 
     def expand_wildcards(self, word: str, folder: str) -> list[str]:
-        """Return the names that a shell makes of a word with `*`, `?` or `[`: all that it may, and no fewer. Raises `UnclearPath`."""
+        """Return all names that a shell may expand a word with `*`, `?` or `[` to, and no fewer. Raises `UnclearPath`."""
         plain = _BRACKETS.sub("?", word)
         if "[" in plain or "]" in plain or self.root is None:
             raise UnclearPath
@@ -133,7 +133,7 @@ class ProtectedPaths:
     ) -> str:
         """Return the first file below a path whose content a search must not show, among those it `reaches` (relative to the path).
 
-        Raises `UnclearPath` where there is more than can be looked at.
+        Raises `UnclearPath` if there is more than can be checked.
         """
         assert self.root is not None
         top = os.path.realpath(self.whole(path, folder))
@@ -145,19 +145,19 @@ class ProtectedPaths:
                 raise UnclearPath
             above = os.path.relpath(at, self.root)
             ours = self._of_ours(at)
-            # Most folders hold nothing of interest, and lie in none that is: one look at each name tells.
+            # Most folders contain nothing of interest and lie in none that is: one check per name is enough.
             suspect = names if ours or _is_suspect(above) else [name for name in names if _is_suspect(name)]
             for name in suspect:
                 whole, told = join(at, name), normpath(join(above, name))
                 if Path(whole).is_symlink() or not (ours or self.is_hidden(told)):
-                    continue  # searches do not follow links that they come by
+                    continue  # searches do not follow links that they find
                 if reaches(os.path.relpath(whole, top)):
                     return f"{escape_path(told)}: {self.why(told) or ours}"
         return ""
 
 
 def _ours(root: Path | None) -> list[Path]:
-    """Our store and settings, with the folders that hold them; of a folder in which the user works only the files themselves."""
+    """Return our store and settings, with their folders; if the user works in such a folder, only the files themselves."""
     places = [default_store().parent, permissions_file().parent]
     around = [path for path in places if root is not None and root.is_relative_to(real(str(path)))]
     kept = [path for path in places if path not in around]
@@ -165,10 +165,10 @@ def _ours(root: Path | None) -> list[Path]:
 
 
 def real(path: str) -> str:
-    """Where a path leads, links followed; a path that no system takes leads nowhere."""
+    """Return where a path leads, links followed; a path that the system rejects leads nowhere."""
     try:
         return os.path.realpath(path)
-    except ValueError:  # a zero byte, half of a character
+    except ValueError:  # a zero byte or a lone surrogate
         return "/nowhere"
 
 
@@ -181,7 +181,7 @@ def pieces(word: str) -> Iterator[str]:
 
 
 def _matching(base: str, at: str, part: str) -> list[str]:
-    """Return what a part of a pattern makes of one place reached so far; a leading dot has to be written."""
+    """Return what a part of a pattern expands to at one place reached so far; a leading dot must be written."""
     if not _WILD.search(part):
         return [f"{at}{part}" if not at or at.endswith("/") else f"{at}/{part}"]
     wanted = re.compile(
@@ -199,7 +199,7 @@ def _matching(base: str, at: str, part: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _is_suspect(path: str) -> bool:
-    """Return True if some part of a path may be protected: quick, and never wrongly no."""
+    """Return True if some part of a path may be protected: fast, without false negatives."""
     guard, groups = Guard(Path("/nowhere")), _groups()[0]
     parts = [fold_name(part) for part in path.split("/") if part not in ("", ".")]
     firsts = [pattern.parts[0] for patterns, _, _ in groups for pattern in patterns]
@@ -207,7 +207,7 @@ def _is_suspect(path: str) -> bool:
 
 
 def _why(parts: Sequence[str], *, hidden: bool = False) -> str:
-    """Return why a path is protected by the patterns that are asked about; with `hidden` only those whose content may be secret."""
+    """Return why a path matches a protected pattern; with `hidden`, only patterns whose content may be secret."""
     groups, harmless = _groups()
     if not parts or any(each.match(parts[-1]) for each in harmless):
         return ""

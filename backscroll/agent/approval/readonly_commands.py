@@ -1,8 +1,8 @@
 """Commands that only read files inside the working folder, none of them protected.
 
-Owns what the listed commands (`approval_looking.toml`) do with every one of their words: an option that is not listed, a file elsewhere, a
-name that the shell may complete to something else, a program that lies in the folder itself make it a command like any other. It is
-decided by all words of a command, never by the first. Refuses: git (`agent/approval/git`), the line (`agent/approval/shell`), deciding (`agent/approval/approval`).
+Owns what the listed commands (`approval_looking.toml`) do with each of their words: an unlisted option, a file elsewhere, a
+name that the shell may expand to something else, or a program in the folder itself makes it an ordinary command. All words of a
+command decide, never the first alone. Refuses: git (`agent/approval/git`), the line (`agent/approval/shell`), deciding (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _IGNORING = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
 
 class ReadonlyCommands:
-    """Knows commands that run in one working folder."""
+    """Recognises read-only commands in one working folder."""
 
     def __init__(self, protected: ProtectedPaths) -> None:
         self.protected = protected
 
     def glance(self, command: SimpleCommand, folder: str | None) -> CommandAssessment:
-        """Return what a simple command does in a folder; None: in one that is not known."""
+        """Return what a simple command does in a folder; None: the folder is unknown."""
         words = self._expand_words(command, folder)
         named = self._find_protected(command, words, folder)
         if folder is None or words is None or not self.protected.is_inside(".", folder):
@@ -58,7 +58,7 @@ class ReadonlyCommands:
         return CommandAssessment(found.looks and inside)
 
     def _expand_words(self, command: SimpleCommand, folder: str | None) -> list[str] | None:
-        """Return the words as the program gets them; None if that cannot be determined."""
+        """Return the words as the program receives them; None if that cannot be determined."""
         out: list[str] = []
         for place, word in enumerate(command.words):
             if place not in command.open:
@@ -71,18 +71,18 @@ class ReadonlyCommands:
             except UnclearPath:
                 return None
             if not all(self.protected.is_inside(name, folder) for name in names):
-                return None  # even the names of what lies elsewhere are not shown
+                return None  # even the names of files elsewhere are not shown
             out += names or [word]
         return out
 
     def _find_protected(self, command: SimpleCommand, words: Sequence[str] | None, folder: str | None) -> str:
-        """Return the protected path that stands among the words, whatever the command does with it."""
+        """Return the protected path among the words, whatever the command does with it."""
         given = [*command.words[1:], *(words or ())[1:], *command.inputs]
         first = [command.words[0]] if "/" in command.words[0] else []
         return self.protected.in_words(dict.fromkeys([*first, *given]), folder)
 
     def _is_trusted(self, name: str) -> bool:
-        """Return False if a program of this name lies in the working folder, or may: an agent may have written it."""
+        """Return False if a program of this name is or may be in the working folder: an agent may have written it."""
         if name in _BUILTINS:
             return f"BASH_FUNC_{name}%%" not in os.environ
         path = os.environ.get("PATH", os.defpath)
@@ -96,7 +96,7 @@ class ReadonlyCommands:
     # -- listed commands -------------------------------------------------------------------------------------
 
     def _look_up_command(self, words: Sequence[str], folder: str) -> CommandAssessment | None:
-        """Return what a listed command does; None if it is not listed, or given something that is not."""
+        """Return what a listed command does; None if it, or one of its options, is not listed."""
         table = _table(words[0])
         if table is None:
             return None
@@ -125,7 +125,7 @@ class ReadonlyCommands:
     def _files(
         self, paths: Sequence[str], folder: str, *, folders: bool, contents: bool = True
     ) -> CommandAssessment | None:
-        """Files that are read, or only looked up; all of them inside, and none protected."""
+        """Check files that are read, or only looked up: all must be inside, and none protected."""
         for path in paths:
             if path in ("-", "/dev/null"):
                 continue
@@ -158,7 +158,7 @@ class ReadonlyCommands:
     # -- searches --------------------------------------------------------------------------------------------
 
     def _search(self, told: CommandOptions, folder: str) -> CommandAssessment | None:
-        """`grep`: of files, or with -r of everything below folders, hidden files too."""
+        """Check `grep`: of files, or with -r of everything below folders, hidden files too."""
         paths = told.others if told.has("-e", "--regexp") else told.others[1:]
         if not told.others and not told.has("-e", "--regexp"):
             return None
@@ -178,7 +178,7 @@ class ReadonlyCommands:
         return self._below(paths or ["."], folder, reaches)
 
     def _tree(self, told: CommandOptions, folder: str) -> CommandAssessment | None:
-        """`rg`: everything below folders but what is hidden or ignored, unless something says otherwise."""
+        """Check `rg`: everything below folders except hidden and ignored files, unless an option includes them."""
         listing = told.has("--files", "--type-list")
         texts = listing or told.has("-e", "--regexp")
         if not texts and not told.others:
@@ -213,7 +213,7 @@ class ReadonlyCommands:
         return CommandAssessment(True)
 
     def _is_let_in(self, path: str, paths: Sequence[str], folder: str) -> bool:
-        """Return True if an ignore file takes a hidden file back in (`!.env`), which `rg` obeys."""
+        """Return True if an ignore file re-includes a hidden file (`!.env`), which `rg` obeys."""
         assert self.protected.root is not None
         parts = path.split("/")
         for top in paths:
@@ -229,7 +229,7 @@ class ReadonlyCommands:
         return False
 
     def _check_search_scope(self, words: Sequence[str], folder: str) -> str:
-        """Return what a search shows that is written in a form that is not parsed here: everything below the folders it names."""
+        """Return the protected file that a search in an unparsed form would show: everything below the folders it names counts."""
         if words[0] not in _SEARCHERS:
             return ""
         if words[0].endswith("grep") and not any(_is_recursive(word) for word in words):
@@ -251,7 +251,7 @@ def _is_recursive(word: str) -> bool:
 
 
 def _may_choose(glob: str, path: str) -> bool:
-    """Return True if a pattern of an ignore file may mean a path: wide, by any of its parts."""
+    """Return True if a pattern of an ignore file may match a path: wide, by any of its parts."""
     wanted = [part for part in glob.strip().lstrip("!").strip("/").casefold().split("/") if part]
     parts = path.casefold().split("/")
     if any(set("{}[]\\") & set(part) for part in wanted):

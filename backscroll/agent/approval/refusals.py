@@ -1,8 +1,8 @@
-"""Refused calls: how they are recognised when they come again, and what the model reads.
+"""Refused calls: recognising repeats, and the text that the model reads.
 
-Owns fingerprints of calls, finding an earlier refusal in the record, and the words of a refusal. A refusal is a message of role
-`tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone is none any
-more. Refuses: asking (`agent/approval/approval`).
+Owns fingerprints of calls, finding an earlier refusal in the history, and the text of a refusal. A refusal is a message of role
+`tool` whose `Content.metadata["act"]` says `refused` (the reason) and `fingerprint`; one that was deleted or undone no longer
+counts. Refuses: asking (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.engine.thread import Thread
 
-#: Where a message about a call keeps what only the agent reads.
+#: Metadata key of a message about a call; only the agent reads it.
 ACT = "act"
 _COMMAND = "command"
 _PAGE = 200
-_FEW = 8  # messages that a step of an agent adds, or more
-_PAGES = 5  # older refusals are forgotten: a person would have forgotten them too
+_FEW = 8  # first page of an incremental read: about what a step adds
+_PAGES = 5  # older refusals are ignored: a person would have forgotten them too
 _CARRIERS = ("sudo", "command", "env", "nohup", "time", "exec")
 _MARK = b'"refused"'
-#: What happens all the time while an agent works, and leaves every message as it is.
+#: Events that are frequent while an agent works and change no message.
 _QUIET = BESIDE | {Kind.COMPACTED, Kind.CODE_CHANGED}
 
 
@@ -43,7 +43,7 @@ _QUIET = BESIDE | {Kind.COMPACTED, Kind.CODE_CHANGED}
 
 
 def fingerprint(tool: str, arguments: Mapping[str, Json] | str) -> str:
-    """Return a short name of a call. The part before the dot is the call to the letter (except for blanks in a command), the part behind
+    """Return a short name of a call. The part before the dot is the exact call (except for blanks in a command), the part after
     it, where there is one, all commands like it: the same words in the same order, whatever the options."""
     known = _arguments(arguments)
     exact = _hash([tool, {key: _calm(key, value) for key, value in known.items()}])[:16]
@@ -52,7 +52,7 @@ def fingerprint(tool: str, arguments: Mapping[str, Json] | str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Return True if two fingerprints are of the same call, or of commands that are nearly the same."""
+    """Return True if two fingerprints are of the same call, or of nearly identical commands."""
     if not one or not other:
         return False
     (exact, _, alike), (exact_other, _, alike_other) = one.partition("."), other.partition(".")
@@ -74,7 +74,7 @@ def _calm(key: str, value: Json) -> Json:
 
 
 def _alike(command: Json) -> list[str]:
-    """Return the words of a command without its options; nothing if there are too few to tell two commands apart."""
+    """Return the words of a command without its options; empty if there are too few to distinguish commands."""
     if not isinstance(command, str):
         return []
     try:
@@ -103,22 +103,20 @@ class _RefusalRecord:
 
 @dataclass(frozen=True, slots=True)
 class _RefusalCache:
-    """What was found up to an event of a thread."""
+    """The refusals found up to an event of a thread."""
 
     head: int
-    found: tuple[
-        tuple[int, _RefusalRecord], ...
-    ]  # the newest first, each with how many messages are behind it
+    found: tuple[tuple[int, _RefusalRecord], ...]  # newest first, with the messages after each
 
 
-#: It is asked for at every call: what is new since the last time is looked at, and nothing twice.
+#: Queried at every call: only what is new since the last time is read.
 _FOUND: WeakKeyDictionary[Engine, dict[str, _RefusalCache]] = WeakKeyDictionary()
 
 
 def refused_before(thread: Thread, tool: str, arguments: Mapping[str, Json] | str) -> str | None:
-    """Return the reason that was given when the same call (or a command nearly the same) was refused before; None: it was not.
+    """Return the reason given when the same call (or a nearly identical command) was refused before; None if it was not.
 
-    Looks at the last thousand messages that are in the history.
+    Reads the last thousand messages that are in the history.
     """
     wanted = fingerprint(tool, arguments)
     return next((r.reason for r in _refusals(thread) if same(r.fingerprint, wanted)), None)
@@ -133,7 +131,7 @@ def _refusals(thread: Thread) -> tuple[_RefusalRecord, ...]:
 
 
 def _update_refusals(view: View, known: _RefusalCache | None) -> _RefusalCache:
-    """Refusals, the newest first. Where nothing but new messages came since the last look, only those are read."""
+    """Return the refusals, newest first. If only new messages arrived since the last call, only those are read."""
     if known is None or any(event.kind not in _QUIET for event in view.others(known.head)):
         found, _ = _read(view, None)
         return _RefusalCache(view.as_of, tuple(found))
@@ -143,7 +141,7 @@ def _update_refusals(view: View, known: _RefusalCache | None) -> _RefusalCache:
 
 
 def _read(view: View, since: int | None) -> tuple[list[tuple[int, _RefusalRecord]], int]:
-    """Refusals among the last messages (or those after an event), and how many messages were looked at."""
+    """Return the refusals among the last messages (or those after an event), and how many messages were read."""
     out: list[tuple[int, _RefusalRecord]] = []
     before: bytes | None = None
     age, most, size = 0, _PAGE * _PAGES, _PAGE if since is None else _FEW
@@ -152,7 +150,7 @@ def _read(view: View, since: int | None) -> tuple[list[tuple[int, _RefusalRecord
         for entry, spoken in rows:
             if since is not None and (entry.message.thread != view.state.id or entry.message.seq <= since):
                 return out, age
-            # Looking for the word in the bytes spares taking every message apart.
+            # Searching the bytes for the word avoids parsing every message.
             if entry.role == "tool" and spoken.body is not None and _MARK in spoken.body:
                 found = _parse_refusal(message_of(entry, spoken).content.metadata)
                 out += [(age, found)] if found is not None else []
@@ -174,13 +172,13 @@ def _parse_refusal(metadata: Mapping[str, Json]) -> _RefusalRecord | None:
     return _RefusalRecord(print_, reason) if isinstance(reason, str) and isinstance(print_, str) else None
 
 
-# -- telling -----------------------------------------------------------------------------------------------------
+# -- reporting ---------------------------------------------------------------------------------------------------
 
 
 def refusal_text(
     tool: str, reason: str = "", before: str | None = None, *, language: str = "en", by: str = "person"
 ) -> str:
-    """Return what a refused call gets as its result, in the language of the conversation; `by` is that of the decision."""
+    """Return the result text of a refused call, in the language of the conversation; `by` is that of the decision."""
     words = _words()["zh" if language.startswith("zh") else "en"]
     reason = " ".join(reason.split())
     kind = "rule" if by != "person" and reason else "reason" if reason else "plain"

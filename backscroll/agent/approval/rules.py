@@ -26,7 +26,7 @@ from backscroll.errors import InvalidInput
 
 Verdict: TypeAlias = Literal["allow", "deny", "ask"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-#: How exact a rule is; the greater of two wins.
+#: How exact a rule is; the greater wins.
 Rank: TypeAlias = tuple[int, int]
 
 _WRITTEN = re.compile(r"(?P<tool>[A-Za-z0-9_*-]{1,64})(?:\((?P<pattern>.*)\))?", re.DOTALL)
@@ -36,21 +36,21 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is to happen to calls of a tool (its name may hold `*`), all of them or those that fit a pattern."""
+    """The verdict for calls of a tool (its name may contain `*`): for all of them, or for those that match a pattern."""
 
     verdict: Verdict
     tool: str
-    pattern: str | None = None  # None: whatever the call is about
+    pattern: str | None = None  # None: every call
     source: str = "session"  # session, flag, project, always
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The rule as it is written."""
         return self.tool if self.pattern is None else f"{self.tool}({self.pattern})"
 
     @property
     def rank(self) -> Rank:
-        """How exact it is: the very words, then patterns by how much they fix, then a tool, then many tools."""
+        """Its exactness: the exact words, then patterns by how much they fix, then a tool, then many tools."""
         if self.pattern is None:
             return (0 if "*" in self.tool else 1, len(self.tool))
         if where_of(self.pattern)[1].startswith(EXACTLY):
@@ -59,7 +59,7 @@ class Rule:
 
 
 def rule_of(text: str, verdict: Verdict, source: str = "session") -> Rule:
-    """Return a rule as the user wrote it, or a clear error."""
+    """Parse a rule as the user wrote it, or raise a clear error."""
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
@@ -89,7 +89,7 @@ class PlacedCommand:
     """A simple command of a line, and where it may run."""
 
     simple: SimpleCommand
-    folders: Folders  # relative to the working folder; None among them: not known
+    folders: Folders  # relative to the working folder; None among them: unknown
 
     @property
     def folder(self) -> str | None:
@@ -98,7 +98,7 @@ class PlacedCommand:
 
 
 class RuleSubject:
-    """A proposal, taken apart for comparing it with rules; `root` is the folder that paths are relative to."""
+    """A proposal, split up for comparison with rules; `root` is the folder that paths are relative to."""
 
     def __init__(self, proposal: Proposal, root: Path | None = None) -> None:
         self.proposal = proposal
@@ -111,7 +111,7 @@ class RuleSubject:
 
     @cached_property
     def where(self) -> CommandPlace:
-        """Where a command would run."""
+        """Where the command would run."""
         preview, folder = self.proposal.preview, self.proposal.arguments.get("folder")
         held = "outside" if preview.outside else "sandboxed" if preview.sandbox else ""
         return CommandPlace(held, _normalize_path(preview.folder or str(folder or "."), self._root))
@@ -123,18 +123,18 @@ class RuleSubject:
 
     @cached_property
     def line(self) -> CommandLine:
-        """The command line, read."""
+        """The command line, parsed."""
         return read(self.subject)
 
     @property
     def subject(self) -> str:
-        """What the call is about: a command, a path, or nothing. Of a command the very line, not as it is spelled out for people."""
+        """What the call is about: a command, a path, or nothing. For a command the exact line, not its display form."""
         preview = self.proposal.preview
         return preview.subject if preview.subject and self.is_command else preview.command or preview.subject
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """The files it touches, relative to the root; what leads out of it keeps its `..` or `/` in front."""
+        """The files it touches, relative to the root; paths that lead out of it keep their leading `..` or `/`."""
         given = self.proposal.preview.paths or ((self.subject,) if self.subject else ())
         return tuple(dict.fromkeys(_normalize_path(path, self._root) for path in given))
 
@@ -155,11 +155,11 @@ class RuleSubject:
         return [PlacedCommand(c, at) for c, at in zip(self.line.commands, places, strict=True)]
 
     def is_step(self, unit: PlacedCommand) -> bool:
-        """Return True for a `cd` within the working folder: it says where the others run, and does nothing else."""
+        """Return True for a `cd` within the working folder: it determines where the others run, and does nothing else."""
         return is_cd(unit.simple) and None not in leads(unit.simple, unit.folders, self._root)
 
     def units(self) -> list[PlacedCommand | str]:
-        """Return the things that all have to be covered: every simple command, every path, or the subject as a whole."""
+        """Return everything that rules must cover: every simple command, every path, or the subject as a whole."""
         if self.is_command:
             return list(self.commands)
         return list(self.paths) if self.is_about_files else [self.subject]
@@ -183,12 +183,12 @@ def _outside(path: str) -> bool:
 
 
 def names_tool(rule: Rule, matter: RuleSubject) -> bool:
-    """Return True if the rule speaks of this tool at all."""
+    """Return True if the rule is about this tool at all."""
     return wild(rule.tool, matter.proposal.tool)
 
 
 def covers_whole(rule: Rule, matter: RuleSubject) -> bool:
-    """Return True if a rule speaks of the call as it is: of every call of the tool, or of exactly this one."""
+    """Return True if a rule covers the call as a whole: every call of the tool, or exactly this one."""
     if not names_tool(rule, matter):
         return False
     if rule.pattern is None:
@@ -202,10 +202,10 @@ def covers_whole(rule: Rule, matter: RuleSubject) -> bool:
 
 
 def allows_whole(rule: Rule, matter: RuleSubject) -> bool:
-    """Return the same for a rule that allows: of commands it has to say where, too."""
+    """Return the same for an allow rule: for commands, the place must match too."""
     if not matter.is_command or not matter.subject:
         return covers_whole(rule, matter)
-    if rule.pattern is None:  # nothing lets a command out of its sandbox implicitly
+    if rule.pattern is None:  # nothing lets a command leave its sandbox implicitly
         return names_tool(rule, matter) and matter.where.held != "outside"
     where, rest = where_of(rule.pattern)
     return (
@@ -218,7 +218,7 @@ def _plain(rule: Rule, pattern: str) -> Rule:
 
 
 def covers(rule: Rule, matter: RuleSubject, unit: PlacedCommand | str) -> bool:
-    """Return True if the pattern of a rule allows one of the things a call consists of; narrow: in doubt it does not."""
+    """Return True if a rule's pattern allows one part of a call; narrow: False if in doubt."""
     if not names_tool(rule, matter) or rule.pattern is None:
         return False
     if rule.pattern.startswith(EXACTLY):
@@ -236,7 +236,7 @@ def covers(rule: Rule, matter: RuleSubject, unit: PlacedCommand | str) -> bool:
 
 
 def catches(rule: Rule, matter: RuleSubject) -> bool:
-    """Return True if a rule that forbids (or asks) speaks of any part of a call; wide: in doubt it does."""
+    """Return True if a deny (or ask) rule matches any part of a call; wide: True if in doubt."""
     if matter.is_command and rule.pattern is not None:
         where, rest = where_of(rule.pattern)
         rule = _plain(rule, rest)
@@ -261,7 +261,7 @@ def _catches_command(pattern: str, where: CommandPlace, matter: RuleSubject) -> 
             runs += [(unit.simple.name, *unit.simple.words[1:]), unit.simple.words]
     if matter.line.doubt and (not matter.line.whole or where.catches(matter.where)):
         runs += scan_words(matter.subject)
-    # Where file systems do not tell `RM` from `rm`, both are the same program.
+    # On case-insensitive file systems, `RM` and `rm` are the same program.
     folded = {tuple(word.casefold() for word in run) for run in runs}
     if pattern.startswith(EXACTLY):
         return tuple(pattern[1:].casefold().split()) in folded
@@ -271,7 +271,7 @@ def _catches_command(pattern: str, where: CommandPlace, matter: RuleSubject) -> 
 
 
 def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) -> bool:
-    """Word for word; a last word that ends in `*` covers all that follow, a last `*` none as well."""
+    """Match word for word; a last word that ends in `*` covers all that follow, a last `*` also none."""
     if not pattern:
         return False
     last = len(pattern) - 1
@@ -281,7 +281,7 @@ def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) 
         if place >= len(words):
             return False
         if place in opened:
-            # What the shell will put here is not known: only the very same word means the same.
+            # What the shell inserts here is unknown: only the identical word matches.
             if piece != words[place] and piece not in _ANYTHING:
                 return False
         elif not wild(piece, words[place]):
@@ -291,7 +291,7 @@ def _fits(pattern: Sequence[str], words: Sequence[str], opened: frozenset[int]) 
 
 @lru_cache(maxsize=1024)
 def pattern_words(pattern: str) -> tuple[tuple[str, ...], ...]:
-    """Return the words of a pattern; quotes keep blanks together, `&&` is between several."""
+    """Return the words of a pattern; quotes keep blanks together, `&&` separates several patterns."""
     line = read(pattern)
     if line.commands and line.doubt in ("", "name", "carrier"):
         return tuple(command.words for command in line.commands)
@@ -306,13 +306,13 @@ def _strip_blanks(text: str) -> str:
 
 
 def rules_for(proposal: Proposal, pattern: str, verdict: Verdict, source: str) -> list[Rule]:
-    """Return the rules that a decision on a proposal amounts to; without a pattern: exactly this call."""
+    """Return the rules that result from a decision on a proposal; without a pattern: exactly this call."""
     matter = RuleSubject(proposal)
     if not pattern.strip():
         return _exactly(matter, verdict, source)
     whole = _WRITTEN.fullmatch(pattern.strip())
     if whole is not None and whole["pattern"] is not None and whole["tool"] == proposal.tool:
-        pattern = whole["pattern"]  # the user wrote the name of the tool as well
+        pattern = whole["pattern"]  # the user also wrote the name of the tool
     if matter.is_command:
         where, rest = where_of(pattern.strip())
         patterns = (
@@ -325,7 +325,7 @@ def rules_for(proposal: Proposal, pattern: str, verdict: Verdict, source: str) -
 
 
 def _exactly(matter: RuleSubject, verdict: Verdict, source: str) -> list[Rule]:
-    """This very call: its line, where it runs; each of its files; without either, the tool."""
+    """Return rules for this exact call: its line and place; each of its files; without either, the tool."""
     proposal, subject = matter.proposal, _strip_blanks(matter.subject)
     if matter.is_about_files and matter.paths:
         return [Rule(verdict, proposal.tool, f"{EXACTLY}{path}", source) for path in matter.paths]
@@ -336,7 +336,7 @@ def _exactly(matter: RuleSubject, verdict: Verdict, source: str) -> list[Rule]:
 
 
 def as_pattern(words: Sequence[str]) -> str:
-    """Return the words of a pattern as one text."""
+    """Return words as the text of a pattern."""
     return " ".join(
         word if word and not re.search(r"[\s'\"&|;]", word) else _quote_word(word) for word in words
     )

@@ -1,10 +1,10 @@
-"""Parsing a command line as a shell would, as far as it is certain.
+"""Parsing a command line as a shell would, where the result is certain.
 
-Owns a small, strict lexer: a line is either a list of simple commands, each a list of plain words, or it is in `doubt`. In doubt is
-whatever could run or write something that does not are there as a plain word: substitution, redirection into a file, assignments,
+Owns a small, strict lexer: a line is either a list of simple commands, each a list of plain words, or in `doubt`. In doubt is
+everything that could run or write something that is not visible as a plain word: substitution, redirection into a file, assignments,
 subshells, several lines, escapes, commands that run other commands. Wrappers that only run another command (`timeout 30 make`,
-`bash -lc "make"`) are taken off. Patterns of rules never cover a line in doubt. Refuses: deciding (`agent/approval/approval`),
-running (`agent/commands/commands`), in which folder a command runs (`agent/approval/folders`).
+`bash -lc "make"`) are removed. Patterns of rules never cover a line in doubt. Refuses: deciding (`agent/approval/approval`),
+running (`agent/commands/commands`), the folder a command runs in (`agent/approval/folders`).
 """
 
 from __future__ import annotations
@@ -21,43 +21,41 @@ from typing import cast
 from backscroll.agent.approval.wrappers import line_of_shell, match_wrapper
 from backscroll.vocab.part import Json
 
-_DEEPEST = 4  # shells within each other
-#: A redirection that writes no file: to nowhere, or into the other output.
+_DEEPEST = 4  # nested shells
+#: A redirection that writes no file: to /dev/null, or into the other stream.
 _TO_NOWHERE = re.compile(r">(?:&[12]|[ \t]*/dev/null)(?=[ \t;|]|&&|$)")
 _SEPARATOR = re.compile(r"&&|\|\||;|\|")
-#: What means more than itself outside quotes, and what inside double quotes.
+#: Characters with a special meaning outside quotes, and inside double quotes.
 _MEANING = frozenset("$`\\(){}&")
 _MEANING_QUOTED = frozenset("$`")
-#: A file that is read from: the mark, and blanks up to its name.
+#: Input redirection: the operator, and blanks up to the file name.
 _FROM_FILE = re.compile(r"<[ \t]*(?=[^\s<>&;|()])")
-_COMPLETED = frozenset("*?[")  # to names of files
+_COMPLETED = frozenset("*?[")  # expanded to file names
 _NAME = re.compile(r"[\w./+@%,:-]+")
 _BETWEEN = re.compile(r"[\s;|&<>(){}`$\"'=\\]+")
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One simple command: its words without quotes; `open` are the places of those that the shell turns into file names."""
+    """One simple command: its words without quotes; `open` are the positions of those that the shell expands to file names."""
 
     words: tuple[str, ...]
     open: frozenset[int] = frozenset()
-    joined: str = (
-        ""  # what is between it and the command before: `&&`, `||`, `;`, `|`; empty: it is the first
-    )
-    inputs: tuple[str, ...] = ()  # files that it gets as standard input; open ones are in doubt
-    through: tuple[str, ...] = ()  # wrappers that were taken off, outermost first
-    doubt: str = ""  # why it may run something else than its words say
-    opaque: bool = False  # a wrapper gives it other rights or other words than those that are there
+    joined: str = ""  # the operator before it: `&&`, `||`, `;`, `|`; empty: the first
+    inputs: tuple[str, ...] = ()  # files on its standard input; open ones are in doubt
+    through: tuple[str, ...] = ()  # wrappers that were removed, outermost first
+    doubt: str = ""  # why it may run something other than its words say
+    opaque: bool = False  # a wrapper gives it other rights or other words than shown
 
     @property
     def name(self) -> str:
-        """The command without its folder."""
+        """The command name without its folder."""
         return basename(self.words[0])
 
 
 @dataclass(frozen=True, slots=True)
 class InnerShell:
-    """`sh -c "…"`: a shell of its own among the commands of a line."""
+    """`sh -c "…"`: a nested shell among the commands of a line."""
 
     joined: str
     inside: tuple[SimpleCommand | InnerShell, ...]
@@ -65,7 +63,7 @@ class InnerShell:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line. With `doubt` (one word for why), what is in it is not all that would run."""
+    """A parsed command line. With `doubt` (the reason in one word), more may run than it contains."""
 
     inside: tuple[SimpleCommand | InnerShell, ...]
     doubt: str = ""
@@ -73,7 +71,7 @@ class CommandLine:
 
     @property
     def commands(self) -> tuple[SimpleCommand, ...]:
-        """All simple commands in their order, those of inner shells among them."""
+        """All simple commands in order, including those of nested shells."""
         return tuple(_flat(self.inside))
 
 
@@ -86,11 +84,11 @@ def _flat(inside: Sequence[SimpleCommand | InnerShell]) -> Iterator[SimpleComman
 
 
 class _UnclearLine(Exception):
-    """The line cannot be read with certainty; says why in a word."""
+    """Raised if the line cannot be parsed with certainty; its text is the reason in one word."""
 
 
 class _ShellLexer:
-    """A line on its way into words; one character is looked at at a time."""
+    """Splits a line into words, one character at a time."""
 
     def __init__(self, line: str) -> None:
         self.line = line
@@ -98,11 +96,11 @@ class _ShellLexer:
         self.commands: list[SimpleCommand] = []
         self._words: list[str] = []
         self._open: set[int] = set()
-        self._word: str | None = None  # None: between words; an empty one came in quotes
-        self._bare = True  # nothing of the word was in quotes
+        self._word: str | None = None  # None: between words; an empty word came from quotes
+        self._bare = True  # no part of the word was quoted
         self._joined = ""
         self._inputs: list[str] = []
-        self._is_input = False  # the word at hand names a file that is read from
+        self._is_input = False  # the current word names an input file
 
     def read(self) -> tuple[SimpleCommand, ...]:
         while self.at < len(self.line):
@@ -139,7 +137,7 @@ class _ShellLexer:
         self.at = end
 
     def _input(self) -> None:
-        """`< file`; here-documents, copies of descriptors and everything else with this mark are in doubt."""
+        """Handle `< file`; here-documents, descriptor copies and every other use of `<` are in doubt."""
         found = _FROM_FILE.match(self.line, self.at)
         if (
             found is None
@@ -158,7 +156,7 @@ class _ShellLexer:
         if self._is_input:
             raise _UnclearLine("redirection")
         if self._word in ("1", "2") and self._bare:
-            self._word = None  # the number of an output, no word
+            self._word = None  # a descriptor number, not a word
         self._end_word()
         self.at = found.end()
 
@@ -177,7 +175,7 @@ class _ShellLexer:
 
 
 def _single(line: str, at: int) -> tuple[str, int]:
-    """Return what is in single quotes, and where they end."""
+    """Return the text in single quotes, and where they end."""
     end = line.find("'", at + 1)
     if end < 0:
         raise _UnclearLine("quotes")
@@ -185,7 +183,7 @@ def _single(line: str, at: int) -> tuple[str, int]:
 
 
 def _double(line: str, at: int) -> tuple[str, int]:
-    """Return the same for double quotes: a backslash takes the meaning of four characters, and is itself before all others."""
+    """Return the same for double quotes: a backslash escapes four characters, and is literal before all others."""
     out, at = "", at + 1
     while at < len(line):
         char = line[at]
@@ -206,7 +204,7 @@ def _double(line: str, at: int) -> tuple[str, int]:
 
 
 def read(line: str) -> CommandLine:
-    """Return the simple commands of a line, with wrappers taken off, or doubt."""
+    """Parse a line into simple commands with wrappers removed, or into doubt."""
     return _read(line, (), (), 0)
 
 
@@ -215,7 +213,7 @@ def _read(line: str, through: tuple[str, ...], inputs: tuple[str, ...], depth: i
     if any(not (c == "\t" or c.isprintable()) for c in line):
         return CommandLine(
             (), "characters", whole=False
-        )  # line ends, control characters, blanks that are none to a shell
+        )  # line ends, control characters, blanks that a shell does not treat as blanks
     try:
         written = _ShellLexer(line).read()
     except _UnclearLine as doubt:
@@ -302,7 +300,7 @@ def _is_option(word: str, fixed: Sequence[str], letters: str) -> bool:
 
 
 def scan_words(line: str) -> list[tuple[str, ...]]:
-    """Return every run of words in a line, however it is written, up to its end: where a refused command might hide in a doubtful one."""
+    """Return every run of words in a line, up to its end, however it is written: a refused command might hide in a doubtful one."""
     words = [word for word in _BETWEEN.split(line) if word]
     return [(basename(words[n]) or words[n], *words[n + 1 :]) for n in range(len(words))]
 

@@ -1,6 +1,6 @@
 """Matching of names and paths with `*` and `?`.
 
-Owns what the signs mean, in words, in paths and in folders; in time that no pattern can make long. Pure.
+Owns the meaning of wildcards in words, paths and folders; matching time is bounded for every pattern. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 
 def fits_path(pattern: str, path: str) -> bool:
-    """Patterns as in ignore files: `docs/**`, `*.md` in any folder, `/setup.py` at the top only, `src/` for all below."""
+    """Match a path like an ignore file: `docs/**`, `*.md` in any folder, `/setup.py` at the top only, `src/` for all below."""
     pattern = normalize("NFC", pattern).removeprefix("./")
     if pattern.endswith("/"):
         pattern += "**"
@@ -21,8 +21,8 @@ def fits_path(pattern: str, path: str) -> bool:
 
 
 def fits_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """Part by part; `**` represents any number of them."""
-    reached: set[int] = {0}  # numbers of parts that the pattern so far can have used up
+    """Match part by part; `**` stands for any number of parts."""
+    reached: set[int] = {0}  # numbers of parts that the pattern may have consumed so far
     for piece in pattern:
         if piece == "**":
             reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
@@ -32,7 +32,7 @@ def fits_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def wild(pattern: str, text: str) -> bool:
-    """`*` represents anything, `?` for one character; in time that grows with the product of both at most."""
+    """Match text: `*` any characters, `?` exactly one; the time is bounded by the product of both lengths."""
     at = start = 0
     star, again = -1, 0
     while at < len(text):

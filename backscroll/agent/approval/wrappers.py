@@ -1,8 +1,8 @@
-"""Commands that run another command with nothing of their own: `timeout 30 make test`, `nice rg x`, `bash -lc "make test"`.
+"""Commands that only run another command: `timeout 30 make test`, `nice rg x`, `bash -lc "make test"`.
 
-Owns how many words such a wrapper takes, and the line that a shell is given. Options that are not known here leave the wrapper on:
+Owns how many words such a wrapper takes, and the line that a shell is given. Unknown options leave the wrapper in place:
 then the line is in doubt, as with every command that runs another one. `sudo` and `xargs` are looked through as well, so that rules
-which forbid see what is behind them, but nothing is allowed there: the one has other rights, the other other words. Pure.
+that forbid see the command behind them, but nothing is allowed there: the one changes rights, the other arguments. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _FOLDERS = ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
 _SHELLS = frozenset({"sh", "bash", "dash"})
-#: Of a shell: errors end it, unset names are errors, commands are reported, start-up files of a login are read; and the line itself.
+#: Shell options: exit on error, unset names are errors, a login shell, tracing; and the line itself.
 _SHELL_LETTERS = frozenset("eulxc")
 _DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _NUMBER = re.compile(r"[+-]?\d+")
@@ -21,13 +21,13 @@ _NUMBER = re.compile(r"[+-]?\d+")
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """How the words of a wrapper are told apart from those of the command behind it."""
+    """How to separate the words of a wrapper from those of the command behind it."""
 
     flags: frozenset[str] = frozenset()
-    valued: frozenset[str] = frozenset()  # options with a value, in the same word or in the next
-    first: re.Pattern[str] | None = None  # a word that has to come before the command
+    valued: frozenset[str] = frozenset()  # options with a value, in the same word or the next
+    first: re.Pattern[str] | None = None  # a word that must come before the command
     shorthand: re.Pattern[str] | None = None  # an option of another shape: `nice -5`
-    opaque: bool = False  # what is behind it is seen, but never allowed with it
+    opaque: bool = False  # the command behind it is seen, but never allowed with it
 
 
 _WRAPPERS = {
@@ -58,7 +58,7 @@ _WRAPPERS = {
 
 
 def match_wrapper(words: Sequence[str]) -> tuple[int, str, bool] | None:
-    """Return how many words belong to a wrapper, its name, and whether nothing may be allowed with it; None if there is none to take off."""
+    """Return how many words belong to a wrapper, its name, and whether nothing may be allowed behind it; None if there is no wrapper to remove."""
     name = _find_program(words[0], frozenset(_WRAPPERS))
     if name is None:
         return None
@@ -79,7 +79,7 @@ def match_wrapper(words: Sequence[str]) -> tuple[int, str, bool] | None:
 
 
 def _option(wrapper: Wrapper, words: Sequence[str], at: int) -> int:
-    """Return how many words an option of a wrapper takes; 0 for one that is not known."""
+    """Return how many words an option of a wrapper takes; 0 for an unknown one."""
     word = words[at]
     if word in wrapper.flags or (wrapper.shorthand is not None and wrapper.shorthand.fullmatch(word)):
         return 1
@@ -111,11 +111,11 @@ def line_of_shell(words: Sequence[str]) -> str | None:
             pending.pop(0)
             letters = letters[:-1]
         if not set(letters) <= _SHELL_LETTERS or (seen := "c" in letters) != (not pending):
-            return None  # the line stands right behind the option that announces it
+            return None  # the line directly follows the option that announces it
     return line if seen else None
 
 
 def _find_program(word: str, names: frozenset[str]) -> str | None:
-    """Return the name of a program of the system: bare, or in one of the usual folders; `./bash` is anything."""
+    """Return the name of a system program: bare, or in one of the usual folders; `./bash` could be anything."""
     folder, _, name = word.rpartition("/")
     return name if name in names and (f"{folder}/" if "/" in word else "") in _FOLDERS else None

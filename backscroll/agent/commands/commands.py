@@ -1,8 +1,8 @@
 """Running a shell command with limits on time and output, leaving no process behind.
 
 Owns starting it under a supervisor (`agent/commands/supervisor`), in a sandbox where one is wanted (`agent/commands/sandbox`),
-reading what it prints as it comes, the limits and stopping. Standard output and errors come in the order in which they were
-printed. Of endless output only head and tail are kept, and it is ended at a hard bound. Processes that it leaves in the background
+reading its output as it arrives, the limits and stopping. Standard output and standard error are kept in the order in which they were
+printed. Of endless output only head and tail are kept, and a hard limit ends the command. Processes that it leaves in the background
 are ended with it, whatever session they are in. Refuses: asking (`agent/approval/approval`).
 """
 
@@ -36,36 +36,36 @@ if TYPE_CHECKING:
 
 __all__ = ["FLOOD", "LONGEST", "CommandResult", "clean_environment", "run", "shell", "signal_name"]
 
-#: Bytes of output that are kept, half of them from the end, and after how many a command is ended.
+#: Bytes of output that are kept, half of them from the end, and the limit that ends a command.
 LONGEST, FLOOD = 16_000_000, 256_000_000
-_SHOWN = 200_000  # characters that are shown while it runs; all that is kept is in the result
+_SHOWN = 200_000  # characters shown while it runs; everything that is kept is in the result
 _TICK = 0.05
-_LINGER = 0.25  # seconds in which output may still come once the command has ended
+_LINGER = 0.25  # seconds in which output may still arrive after the command has ended
 _PIECE = 65536
-_STRAYS = 5.0  # seconds in which what lost its supervisor has to be gone
+_STRAYS = 5.0  # seconds in which processes that lost their supervisor must be gone
 _MARK = "BACKSCROLL_COMMAND"
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What became of a command."""
+    """The result of a command."""
 
-    code: int | None  # negative: the signal that ended it; None: it could not be told
+    code: int | None  # negative: the signal that ended it; None: unknown
     output: str  # readable: no escape sequences, no control characters
     timed_out: bool = False
     stopped: bool = False
-    flooded: bool = False  # ended because it printed without end
+    flooded: bool = False  # ended because its output was endless
     truncated: int = 0  # bytes from the middle that were not kept
     bytes: int = 0  # that it printed
     left: int = 0  # processes in the background that were ended with it
     seconds: float = 0.0  # that it ran
-    limit: float = 0.0  # seconds that it might have run
+    limit: float = 0.0  # seconds that it was allowed to run
     note: str = ""  # about output that was not text
 
     @property
     def ok(self) -> bool:
-        """True if it ended by itself and says that all went well."""
+        """True if it ended by itself, successfully."""
         return self.code == 0 and not (self.timed_out or self.stopped or self.flooded)
 
     @property
@@ -85,7 +85,7 @@ class CommandResult:
 
     @property
     def told(self) -> str:
-        """The whole result for a model. Where it went wrong, that is in front: output may be long."""
+        """The whole result for a model. A failure comes first: output may be long."""
         also = [f"[{self.note}]"] if self.note else []
         if self.left:
             plural = "processes" if self.left > 1 else "process"
@@ -110,7 +110,7 @@ def signal_name(number: int) -> str:
 
 
 def shell() -> list[str]:
-    """Return the shell that reads command lines, without anybody's start-up files."""
+    """Return the shell that reads command lines, without start-up files."""
     bash = shutil.which("bash")
     return [bash, "--noprofile", "--norc", "-c"] if bash else ["/bin/sh", "-c"]
 
@@ -129,7 +129,7 @@ def run(
     flood: int = FLOOD,
     sandbox: Sandbox | None = None,
 ) -> CommandResult:
-    """Run a command line of a shell to its end, or to a limit; `keep` names variables it may have although they look secret, `keys`
+    """Run a shell command line until it ends or reaches a limit; `keep` names variables it may have although they look secret, `keys`
     others that hold keys."""
     if "\x00" in command:
         raise InvalidInput("the command contains a NUL byte", hint="leave it out")
@@ -157,11 +157,11 @@ def run(
 def _enter_sandbox(
     sandbox: Sandbox | None, env: dict[str, str]
 ) -> Generator[tuple[list[str], tuple[int, ...], dict[str, str]]]:
-    """What comes before a command so that it runs in a sandbox, the descriptor of the plan, and its variables."""
+    """Yield what goes before a command to run it in a sandbox, the plan's descriptor, and its variables."""
     if sandbox is None:
         yield [], (), env
         return
-    with tempfile.TemporaryFile() as file:  # without a name: no other process can read or change it
+    with tempfile.TemporaryFile() as file:  # unnamed, so that no other process can read or change it
         file.write(json.dumps(sandbox.plan(os.environ)).encode())
         file.seek(0)
         starter = [sys.executable, "-I", "-S", ENTERING, str(file.fileno())]
@@ -169,7 +169,7 @@ def _enter_sandbox(
 
 
 def _whole(text: str) -> bool:
-    """Return True if half characters represent bytes of file names, and can go back to what they were."""
+    """Return True if surrogates stand for bytes of file names, and can be converted back."""
     return not any(0xD800 <= ord(c) <= 0xDFFF and not 0xDC80 <= ord(c) <= 0xDCFF for c in text)
 
 
@@ -184,14 +184,14 @@ class _OutputEnds:
         self.total = 0
 
     def add(self, piece: bytes) -> None:
-        """One more piece; what falls out of the middle is gone."""
+        """Add a piece; what falls out of the middle is dropped."""
         self.total += len(piece)
         room = self.half - len(self.head)
         if room > 0:
             self.head += piece[:room]
             piece = piece[room:]
         if piece:
-            # Pieces of a byte or two are put together: millions of them would take many times what they hold.
+            # Small pieces are merged: millions of them would take many times the memory of their content.
             if self.tail and len(self.tail[-1]) < _PIECE:
                 self.tail[-1] += piece
             else:
@@ -207,7 +207,7 @@ class _OutputEnds:
         if gone <= 0:
             text, note = decode_output(bytes(self.head) + tail)
             return text, note, 0
-        # Cut at line ends, so that no half character is at the seam.
+        # Cut at line ends, so that no partial character is at the seam.
         head = bytes(self.head)
         head = head[: head.rfind(b"\n") + 1] or head
         tail = tail[tail.find(b"\n") + 1 :] or tail
@@ -217,7 +217,7 @@ class _OutputEnds:
 
 
 class _CommandWatch:
-    """One command being watched."""
+    """Watches one command."""
 
     def __init__(
         self, longest: int, flood: int, seconds: float, stop: Stop, show: Callable[[str], None] | None
@@ -231,14 +231,12 @@ class _CommandWatch:
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.told = b""
         self.why = ""  # it is being ended: time, stop, flood
-        self.mark = (
-            f"{os.getpid()}-{time.monotonic_ns()}"  # by which its processes are known without a supervisor
-        )
+        self.mark = f"{os.getpid()}-{time.monotonic_ns()}"  # to find its processes without a supervisor
 
     def run(
         self, command: list[str], folder: Path, env: dict[str, str], given: tuple[int, ...] = ()
     ) -> CommandResult:
-        """Start it, read until it is over, and say what became of it."""
+        """Start it, read until it is over, and return the result."""
         began = time.monotonic()
         out, printing = os.pipe()
         heard, telling = os.pipe()
@@ -274,7 +272,7 @@ class _CommandWatch:
         )
 
     def _read(self, supervisor: subprocess.Popen[bytes], out: int, heard: int, began: float) -> None:
-        """Read output and the supervisor's words until both are silent."""
+        """Read output and the supervisor's messages until both are closed."""
         os.set_blocking(out, False)
         os.set_blocking(heard, False)
         ended = None
@@ -293,7 +291,7 @@ class _CommandWatch:
                 self._limits(supervisor, now - began)
 
     def _piece(self, source: int, name: str) -> bool:
-        """Read some of what is there; False at the end of it."""
+        """Read some of the available output; False at its end."""
         try:
             piece = os.read(source, _PIECE)
         except BlockingIOError:
@@ -327,7 +325,7 @@ class _CommandWatch:
                 supervisor.stdin.close()
 
     def _over(self, supervisor: subprocess.Popen[bytes]) -> None:
-        """Whatever happened, the supervisor and all below it are gone afterwards."""
+        """Make sure that the supervisor and all processes below it are gone, whatever happened."""
         if supervisor.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 supervisor.stdin.close()
@@ -363,7 +361,7 @@ class _CommandWatch:
 
 
 def _end_strays(group: int | None, mark: bytes) -> None:
-    """End the group of a command that has no supervisor any more, and whatever else carries its mark; wait until it is gone."""
+    """End the process group of a command without a supervisor, and everything else that carries its mark; wait until it is gone."""
     if group is not None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)

@@ -1,14 +1,14 @@
 """Command output made readable and bounded.
 
-Owns taking out escape sequences and control characters (what was written over with a carriage return or a backspace is gone, as on
-a screen), half characters, bytes that are not UTF-8, and keeping head and tail of what is too long. Pure.
+Owns removing escape sequences and control characters (text overwritten after a carriage return or a backspace is dropped, as on
+a screen), lone surrogates and bytes that are not UTF-8, and keeping head and tail of what is too long. Pure.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Characters of one result that are recorded at most; what is longer loses its middle.
+#: Maximum number of characters recorded of one result; longer ones lose their middle.
 HARDEST = 20_000_000
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # titles, links, clipboards
@@ -16,21 +16,21 @@ _ESCAPES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]?"  # colours, moves
     r"|\x1b[ -/]{0,8}[0-~]?"
 )
-#: Control characters except for tab and line end; marks that turn the direction of writing, with which text can be hidden.
+#: Control characters except tab and line end; marks of writing direction, which can hide text.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile(r"[\ud800-\udfff]")
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 _RUBBED = re.compile(r"[^\x08\n]\x08")
-_BINARY = 0.3  # share of bytes that are not text from which on it is not shown
+_BINARY = 0.3  # share of bytes that are not text above which output is not shown
 
 
 def readable(text: str) -> str:
-    """Return text without anything that a terminal would act on, and without half characters."""
+    """Return text without anything that a terminal would interpret, and without lone surrogates."""
     if "\x1b" in text or "\x9b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
         text = _OVERWRITTEN.sub("", re.sub(r"\r+\n", "\n", text).rstrip("\r"))
-    for _ in range(64):  # man pages and progress counters rub out what they wrote
+    for _ in range(64):  # man pages and progress counters overwrite what they wrote
         if "\x08" not in text:
             break
         text, changed = _RUBBED.subn("", text)
@@ -40,7 +40,7 @@ def readable(text: str) -> str:
 
 
 def decode_output(data: bytes) -> tuple[str, str]:
-    """Return bytes as readable text, and a note where they were not all text. Zero bytes between names end a line."""
+    """Return bytes as readable text, and a note if not all were text. Zero bytes between names end a line."""
     sample = data[:65536]
     odd = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
     spoiled = sample.decode("utf-8", "replace").count("\ufffd")
@@ -55,7 +55,7 @@ def decode_output(data: bytes) -> tuple[str, str]:
 
 
 def shorten_text(text: str, longest: int) -> str:
-    """Head and tail of what is too long, at line ends where that is possible, with a note of what was left out."""
+    """Return head and tail of a text that is too long, cut at line ends where possible, with a note of what was left out."""
     if len(text) <= longest:
         return text
     half = max(longest // 2, 1)

@@ -1,8 +1,8 @@
 """The sandbox of commands: writable folders, unreadable files, network access.
 
 Owns the choice (`agent.sandbox`, `agent.sandbox_network`, `agent.sandbox_folders`), the plan that the kernel gets, what this system
-can hold, what is reported to the person and the model, and recognising that a command was refused something. A sandbox that cannot be
-held is an error, never silently none. Refuses: entering it (`agent/commands/sandbox_entry`), deciding who may leave it
+can enforce, what is reported to the user and the model, and recognising that a command was blocked. A sandbox that cannot be
+enforced is an error, never silently skipped. Refuses: entering it (`agent/commands/sandbox_entry`), deciding who may leave it
 (`agent/approval/approval`).
 """
 
@@ -47,7 +47,7 @@ _WRITE = (
     | kernel.TRUNCATE
 )
 _DEVICE = kernel.READ_FILE | kernel.WRITE_FILE | kernel.TRUNCATE | kernel.IOCTL_DEV
-_PATIENCE = 20  # seconds for a system to say whether it has namespaces for us
+_PATIENCE = 20  # seconds to find out whether the system grants us namespaces
 _TOLD: Mapping[tuple[str, str], str] = {
     ("workspace", "allow"): "in the sandbox: writes only the working folder and temporary folders",
     (
@@ -59,20 +59,20 @@ _TOLD: Mapping[tuple[str, str], str] = {
 }
 
 
-# -- what this system can hold -----------------------------------------------------------------------------------
+# -- what this system can enforce --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSupport:
-    """What the kernel of this computer can hold."""
+    """What the kernel of this computer can enforce."""
 
     interface: int  # version of Landlock's interface; 0: there is none
-    namespaces: bool  # mounts and a network of a command's own
-    calls: bool  # a filter of system calls is known for this machine
+    namespaces: bool  # a mount and a network namespace of a command's own
+    calls: bool  # a system call filter is known for this machine
 
     @property
     def network(self) -> bool:
-        """True if the network can be denied as a whole, not TCP alone."""
+        """True if the whole network can be denied, not only TCP."""
         return self.namespaces or self.calls
 
     @property
@@ -91,7 +91,7 @@ class KernelSupport:
 
 @cache
 def holds() -> KernelSupport:
-    """Return what can be held here; looked at once."""
+    """Return what can be enforced here; checked once."""
     interface = kernel.interface()
     if interface == 0:
         return KernelSupport(0, namespaces=False, calls=False)
@@ -101,7 +101,7 @@ def holds() -> KernelSupport:
 
 
 def _namespaces() -> bool:
-    """Return whether this system gives us namespaces; a process of its own tries, since there is no way back."""
+    """Return whether this system grants us namespaces; a separate process tries, since it cannot be reverted."""
     trial = [sys.executable, "-I", "-S", ENTERING, "0", kernel.TRY]
     try:
         done = subprocess.run(
@@ -113,7 +113,7 @@ def _namespaces() -> bool:
 
 
 def check_sandbox(settings: Settings) -> tuple[bool | None, str, str]:
-    """For `doctor`: whether the sandbox that is asked for can be held (None: none is asked for), what there is, and what is not held."""
+    """Check the sandbox for `doctor`: whether the requested one can be enforced (None: none requested), what there is, and what is not enforced."""
     able, wanted = holds(), settings.agent_sandbox != OFF
     if able.interface == 0:
         detail = "there is no Landlock: agent.sandbox cannot be used"
@@ -139,13 +139,13 @@ class Sandbox:
     mode: str  # workspace, read-only
     network: str  # allow, deny
     root: Path
-    folders: tuple[Path, ...] = ()  # that may be written too
+    folders: tuple[Path, ...] = ()  # writable as well
     temporary: tuple[Path, ...] = ()
-    protected: tuple[Path, ...] = ()  # that cannot be read
+    protected: tuple[Path, ...] = ()  # unreadable
 
     @property
     def told(self) -> str:
-        """What it holds, in a line for people."""
+        """What it enforces, in one line for the user."""
         return _TOLD[self.mode, self.network]
 
     @property
@@ -154,7 +154,7 @@ class Sandbox:
         return f"{self.mode}{', no network' if self.network == 'deny' else ''}"
 
     def writable(self) -> list[str]:
-        """Return the folders that may be written, none inside of another."""
+        """Return the writable folders, none inside another."""
         if self.mode == "read-only":
             return []
         found = {str(path.resolve()) for path in (self.root, *self.folders, *self.temporary) if path.is_dir()}
@@ -183,21 +183,21 @@ class Sandbox:
         }
 
     def traps(self) -> dict[str, str]:
-        """Return what git would run for anyone who uses the repository of the folder; taken before and after a command."""
+        """Return what git would run for anyone who uses the folder's repository; taken before and after a command."""
         return runs_later(self.root, _words("git_runs"))
 
     def left_behind(self, before: Mapping[str, str]) -> list[str]:
-        """Return names of what a command left for git to run."""
+        """Return the names of what a command left for git to run."""
         return left_behind(before, self.traps())
 
     def is_refusal(self, output: str) -> bool:
-        """Return True if a command that ended badly says that something was refused to it."""
+        """Return True if a failed command reports that something was denied to it."""
         words = _words("refused") + (_words("refused_network") if self.network == "deny" else ())
         told = output.casefold()
         return any(word in told for word in words)
 
     def _list_hidden(self, environ: Mapping[str, str]) -> list[Path]:
-        """Places to cover: where services listen. (What is only protected is refused instead: that says why.)"""
+        """Return the places to cover: where services listen. (Merely protected files are denied instead, which gives a reason.)"""
         named = [environ.get(name, "").removeprefix("unix:path=") for name in _words("leading")]
         led = [p for p in (each.removeprefix("unix://").split(",")[0] for each in named) if p.startswith("/")]
         services = [place for text in _words("services") for place in _matching(text)]
@@ -205,7 +205,7 @@ class Sandbox:
 
 
 def sandbox_for(settings: Settings, root: Path) -> Sandbox | None:
-    """Return the sandbox that the settings ask for; None if they ask for none. What cannot be held is refused."""
+    """Return the sandbox that the settings ask for; None if they ask for none. Raises an error if it cannot be enforced."""
     if settings.agent_sandbox == OFF:
         return None
     able = holds()
@@ -230,16 +230,14 @@ def sandbox_for(settings: Settings, root: Path) -> Sandbox | None:
 
 
 def list_protected(settings: Settings) -> list[Path]:
-    """Return what commands in a sandbox cannot read: keys of the person, our own settings, store and snapshots."""
+    """Return what sandboxed commands cannot read: the user's keys, our own settings, store and snapshots."""
     out = [Path(text).expanduser() for text in _words("protected")]
     out += [default_store().parent, permissions_file().parent, config_file()]
     out += [Path(settings.storage_dir).expanduser()] if settings.storage_dir else []
     store = settings.store
     named = Path(store).expanduser() if store and "://" not in store else default_store()
     out.append(named)
-    if (
-        named.parent.is_dir()
-    ):  # what lies beside it under the same name belongs to it: its journals, its copies
+    if named.parent.is_dir():  # files beside it with the same prefix belong to it: journals, copies
         out += [path for path in named.parent.iterdir() if path.name.startswith(named.name)]
     return out
 
@@ -251,7 +249,7 @@ def sandboxed_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parse_folders(text: str) -> list[Path]:
-    """Return the folders of a setting, with spaces between and quotes around names that hold some."""
+    """Return the folders of a setting, separated by spaces, with quotes around names that contain some."""
     try:
         out = [Path(each).expanduser() for each in shlex.split(text)]
     except ValueError as error:
@@ -268,7 +266,7 @@ def _parse_folders(text: str) -> list[Path]:
 
 
 def _matching(text: str) -> list[Path]:
-    """Return the places that a pattern names. Where anybody may put one, a link is none: it could lead to what commands need."""
+    """Return the places that a pattern names. Links that a wildcard matches are skipped: one could lead to what commands need."""
     path = Path(text).expanduser()
     if "*" not in path.name:
         return [path]
@@ -280,7 +278,7 @@ def _temporary() -> list[Path]:
 
 
 def _real(paths: Iterable[Path]) -> list[Path]:
-    """Where they really are, without those that are not there."""
+    """Return the resolved paths, without those that do not exist."""
     out: dict[Path, None] = {}
     for path in paths:
         try:

@@ -1,10 +1,10 @@
 """The program that enters a sandbox and becomes the command.
 
 Started under the supervisor (`agent/commands/supervisor`) as a script, with the standard library alone; its arguments are the number of a descriptor
-from which the plan is read (JSON, made by `agent/commands/sandbox`) and the command. Owns the calls of the Linux kernel: namespaces where
-they are to be had (places that hold sockets of services covered, everything but the writable folders read-only, a network of its
+from which the plan is read (JSON, made by `agent/commands/sandbox`) and the command. Owns the Linux kernel calls: namespaces where
+available (places that hold sockets of services covered, everything but the writable folders read-only, a network of its
 own), Landlock (files, TCP, signals), a filter of system calls, and giving up what root may do beyond files. All of it is inherited
-by whatever the command starts, and none of it can be taken back. Refuses to run anything where a promise cannot be kept: then it
+by everything the command starts, and none of it can be reverted. Refuses to run anything if a restriction cannot be applied: then it
 ends with code 126 and says why. Refuses: what the plan is (`agent/commands/sandbox`).
 """
 
@@ -21,16 +21,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-#: Rights on files as Landlock numbers them, and from which version of its interface on.
+#: File access rights as Landlock numbers them, with the interface version that introduced them.
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << n for n in range(6))
 MAKE_CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM = (1 << n for n in range(6, 13))
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _SINCE = {1: (1 << 13) - 1, 2: REFER, 3: TRUNCATE, 5: IOCTL_DEV}
-#: What a rule on a file, not a folder, may name.
+#: The rights that a rule on a file, not a folder, may name.
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 _TCP = 0b11  # bind, connect
 _SCOPES = 0b11  # abstract sockets, signals
-NEWEST = 7  # the version of the interface up to which everything here was tried
+NEWEST = 7  # the newest interface version that everything here was tested with
 
 _CREATE, _ADD, _RESTRICT, _MOUNT_SETATTR = 444, 445, 446, 442  # the same on all machines
 _NO_NEW_PRIVS, _SECCOMP, _DROP = 38, 22, 24  # of prctl
@@ -38,7 +38,7 @@ _NEWNS, _NEWUSER, _NEWNET = 0x20000, 0x10000000, 0x40000000
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
 _RECURSIVE, _ATTR_RDONLY = 0x8000, 1
 _FAILED = 126
-TRY = "--try"  # instead of a command: only say by the exit code whether there are namespaces for us
+TRY = "--try"  # instead of a command: only report by the exit code whether namespaces are available to us
 
 #: By machine: its name for filters, and the numbers of socket, io_uring_setup (which opens sockets too) and of the kernel's own keyring.
 _CALLS = {
@@ -47,7 +47,7 @@ _CALLS = {
     "riscv64": (0xC00000F3, 198, 425, (217, 218, 219)),
 }
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-#: What root keeps: rights on files and on its own processes. The rest could undo the sandbox: modules, raw disks, mounting.
+#: What root keeps: rights on files and on its own processes. Other capabilities could undo the sandbox: modules, raw disks, mounting.
 _KEPT = frozenset({0, 1, 3, 4, 5, 6, 7, 10})
 
 _libc: Any = None if sys.platform == "win32" else ctypes.CDLL(None, use_errno=True)
@@ -65,7 +65,7 @@ def _syscall(what: str, number: int, *arguments: Any) -> int:
 
 
 def interface() -> int:
-    """Return the version of Landlock's interface that this kernel has; 0: none."""
+    """Return the version of the kernel's Landlock interface; 0: none."""
     if sys.platform != "linux":
         return 0
     try:
@@ -75,7 +75,7 @@ def interface() -> int:
 
 
 def rights(version: int) -> int:
-    """Return every right on files that a version of the interface knows."""
+    """Return every file access right that an interface version knows."""
     return sum(bits for since, bits in _SINCE.items() if since <= version)
 
 
@@ -83,7 +83,7 @@ def rights(version: int) -> int:
 
 
 def restrict(version: int, rules: Sequence[Sequence[Any]], *, tcp: bool) -> None:
-    """Landlock: from here on only what a rule names (a path, and rights on all below it) can be done."""
+    """Restrict this process by Landlock: from here on only what a rule names (a path, and rights on all below it) can be done."""
     known = rights(version)
     fields = [known]
     if version >= 4:
@@ -102,7 +102,7 @@ def restrict(version: int, rules: Sequence[Sequence[Any]], *, tcp: bool) -> None
 
 
 def _allow(ruleset: int, path: str, allowed: int) -> None:
-    """One rule. What is gone by now, or became a link, gets none."""
+    """Add one rule. A path that is gone by now, or became a link, gets none."""
     try:
         place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -125,7 +125,7 @@ def _allow(ruleset: int, path: str, allowed: int) -> None:
 
 
 def program(machine: str, families: Sequence[int] | None) -> bytes:
-    """Return a filter of system calls: no keyring of the kernel; with `families`, sockets of these alone. Empty: not known here."""
+    """Return a system call filter: no kernel keyring; with `families`, only sockets of these. Empty: the machine is unknown."""
     if machine not in _CALLS:
         return b""
     name, opening, ring, keys = _CALLS[machine]
@@ -147,13 +147,13 @@ def program(machine: str, families: Sequence[int] | None) -> bytes:
 
 
 class _SyscallFilter(ctypes.Structure):
-    """A filter as the kernel takes it."""
+    """A filter in the kernel's format."""
 
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
 
 
 def filter_calls(lines: bytes) -> None:
-    """From here on the filter is asked about every system call."""
+    """Install the filter: from here on it decides about every system call."""
     wanted = _SyscallFilter(len(lines) // 8, lines)
     _check_result("no_new_privs", _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
     _check_result("seccomp", _libc.prctl(_SECCOMP, 2, ctypes.byref(wanted), 0, 0))
@@ -163,7 +163,7 @@ def filter_calls(lines: bytes) -> None:
 
 
 def own_namespaces(*, network: bool) -> bool:
-    """Mounts (and a network) of its own; False if this system gives none to us."""
+    """Enter own mount (and network) namespaces; False if the system grants none."""
     flags = _NEWNS | (_NEWNET if network else 0)
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(flags) < 0:
@@ -192,7 +192,7 @@ def _write_file(path: str, text: str) -> None:
 
 
 def _wake_loopback() -> None:
-    """Programs that talk to themselves (tests with a server) go on working."""
+    """Bring up loopback: programs that talk to themselves (tests with a server) keep working."""
     import fcntl
 
     with contextlib.suppress(OSError), socket.socket(_INET, socket.SOCK_DGRAM) as line:
@@ -200,10 +200,10 @@ def _wake_loopback() -> None:
 
 
 def own_mounts(writable: Sequence[str], hidden: Sequence[str]) -> None:
-    """Cover places with nothing, and make everything read-only but some folders; in mounts that no other process sees."""
+    """Cover places with empty mounts, and make everything read-only except some folders; no other process sees these mounts."""
     _mount("none", "/", "", _REC | _PRIVATE)
     for path in hidden:
-        if os.path.isdir(path):  # noqa: PTH112 - nothing more than needed is loaded here
+        if os.path.isdir(path):  # noqa: PTH112 - loads nothing more than needed
             _mount("none", path, "tmpfs", _NOSUID | _NODEV | _NOEXEC, "size=4k,mode=755")
         elif os.path.exists(path):  # noqa: PTH110
             _mount("/dev/null", path, "", _BIND)
@@ -213,7 +213,7 @@ def own_mounts(writable: Sequence[str], hidden: Sequence[str]) -> None:
         _mount(path, path, "", _BIND | _REC)
     _attributes("/", set_=_ATTR_RDONLY)
     for path in writable:
-        with contextlib.suppress(PermissionError):  # it was read-only before, for good
+        with contextlib.suppress(PermissionError):  # it was read-only before, permanently
             _attributes(path, clear=_ATTR_RDONLY)
 
 
@@ -238,7 +238,7 @@ def _attributes(path: str, *, set_: int = 0, clear: int = 0) -> None:
 
 
 def _less_than_root() -> None:
-    """Root in a sandbox loses at the next exec what could open it again."""
+    """Make root lose at the next exec what could open the sandbox again."""
     if os.geteuid() == 0:
         for number in range(64):
             if number not in _KEPT:
@@ -249,7 +249,7 @@ def _less_than_root() -> None:
 
 
 def enter(plan: dict[str, Any]) -> None:
-    """Do what a plan says, or raise `OSError`; there is no way back."""
+    """Apply a plan irreversibly, or raise `OSError`."""
     network = plan["network"] == "allow"
     folder = os.getcwd()  # noqa: PTH109
     apart = bool(plan["namespaces"]) and own_namespaces(network=not network)
@@ -267,7 +267,7 @@ def enter(plan: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Enter, and become the command."""
+    """Enter the sandbox, and become the command."""
     source, command = int(sys.argv[1]), sys.argv[2:]
     try:
         if command == [TRY]:

@@ -1,7 +1,7 @@
 """Git hooks and settings that a sandboxed command left in the working folder.
 
-No sandbox can hold that: git runs them later, outside, for anyone who uses the repository. So they are looked at before and after, and
-what has changed is reported to the person. Owns what counts as such (`sandbox.toml`). Refuses: taking anything back.
+No sandbox can prevent these: git runs them later, outside, for anyone who uses the repository. So they are compared before and after, and
+changes are reported to the user. Owns what counts as such (`sandbox.toml`). Refuses: reverting anything.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_MOST = 200  # hooks that are looked at
-_LONGEST = 1_000_000  # bytes of a file of settings
+_MOST = 200  # hooks that are checked
+_LONGEST = 1_000_000  # bytes of a settings file
 
 
 def runs_later(root: Path, keys: Sequence[str]) -> dict[str, str]:
-    """Return everything in the repository of a folder that git would run, with a sign by which a change is seen."""
+    """Return everything in a folder's repository that git would run, with a fingerprint that shows changes."""
     home = root / ".git"
     found: dict[str, str] = {}
     try:
@@ -45,5 +45,5 @@ def _may_run(path: Path, status: os.stat_result) -> bool:
 
 
 def left_behind(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the names of what is new or other than before."""
+    """Return the names of what is new or different."""
     return sorted(name for name, sign in after.items() if before.get(name) != sign)

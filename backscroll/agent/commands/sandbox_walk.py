@@ -1,7 +1,7 @@
 """Landlock rules for everything except protected places.
 
-Owns finding the fewest folders and files that together hold everything below a folder except protected places. Links are left out:
-what they lead to is allowed where it really is, or not at all. Bounded: a folder in which a protected place lies is listed, and no
+Owns finding the fewest folders and files that together cover everything below a folder except protected places. Links are left out:
+their targets are allowed at their real path, or not at all. Bounded: a folder that contains a protected place is listed, and no
 other.
 """
 
@@ -13,12 +13,12 @@ from pathlib import PurePosixPath
 
 from backscroll.errors import InvalidInput
 
-#: Entries beside protected places that are looked at; each costs some microseconds at the start of a command.
+#: Entries beside protected places that are examined; each costs some microseconds at the start of a command.
 MOST = 50_000
 
 
 def around(top: str, protected: Iterable[str]) -> list[str]:
-    """Return what to allow so that everything below `top` is allowed but protected places; whole paths without links."""
+    """Return what to allow so that everything below `top` is allowed except protected places; absolute paths without links."""
     closed = {str(PurePosixPath(path)) for path in protected}
     lies_in = {str(parent) for path in closed for parent in PurePosixPath(path).parents}
     if top in closed or any(str(parent) in closed for parent in PurePosixPath(top).parents):
@@ -44,7 +44,7 @@ def around(top: str, protected: Iterable[str]) -> list[str]:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a folder; nothing if it cannot be listed: then nothing in it is allowed either."""
+    """Return the entries of a folder; none if it cannot be listed: then nothing in it is allowed either."""
     try:
         with os.scandir(folder) as found:
             return list(found)

@@ -2,10 +2,10 @@
 
 Started by `agent/commands/commands` as a script, with the standard library alone. It makes the command the leader of a session of its own and,
 on Linux, becomes the parent of every orphan below it, so that nothing escapes by a session of its own, a double fork or `nohup`.
-It ends everything when the command ends, when it is reported to (a byte, or the end of its standard input), and so also when the
+It ends everything when the command ends, when it is told to (a byte, or the end of its standard input), and so also when the
 program that started it dies. Refuses: reading output (it goes straight to the caller), time limits (`agent/commands/commands`).
 
-Its arguments are the number of a descriptor and the command. On the descriptor it says, line by line: `began PID`, `ended CODE`
+Its arguments are the number of a descriptor and the command. On the descriptor it writes, line by line: `began PID`, `ended CODE`
 (negative: a signal), `left N` (processes that were still running and were ended).
 """
 
@@ -20,7 +20,7 @@ import time
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _GENTLE = 1.5  # seconds between asking a process to end and ending it
-_PATIENCE = 10.0  # seconds after which what cannot be ended (it waits for a disk) is left
+_PATIENCE = 10.0  # seconds after which a process that cannot be ended (it waits for a disk) is abandoned
 
 
 def main() -> int:
@@ -32,12 +32,12 @@ def main() -> int:
     os.set_blocking(wake, False)
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-    # A signal to a group must not end us before what we watch: the end of our input says when to end.
+    # A signal to our group must not end us before the command: the end of our input says when to stop.
     for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, _awake)
     child = _spawn_command(command)
     _say(voice, f"began {child}")
-    for stream in (1, 2):  # the output is the command's alone: its reader sees the end
+    for stream in (1, 2):  # the output belongs to the command alone: its reader must see the end
         os.dup2(0, stream)
     code = _wait_for_end(child, wake)
     by_us = code is None
@@ -49,11 +49,11 @@ def main() -> int:
 
 
 def _awake(number: int, frame: object) -> None:
-    """A signal only wakes us up."""
+    """Wake up on a signal; do nothing else."""
 
 
 def _say(voice: int, line: str) -> None:
-    with contextlib.suppress(OSError):  # no reader any more: everything is to end anyway
+    with contextlib.suppress(OSError):  # no reader any more: everything must end anyway
         os.write(voice, f"{line}\n".encode())
 
 
@@ -66,7 +66,7 @@ def _adopt_orphans() -> None:
 
 
 def _spawn_command(command: list[str]) -> int:
-    """Start the command in a session of its own; its standard input is empty."""
+    """Start the command in its own session; its standard input is empty."""
     empty = os.open(os.devnull, os.O_RDONLY)
     child = os.fork()
     if child:
@@ -84,7 +84,7 @@ def _spawn_command(command: list[str]) -> int:
 
 
 def _reap_children(child: int) -> int | None:
-    """Take in everything that has ended; return the code of the command where it is among it."""
+    """Reap all ended children; return the exit code of the command if it is among them."""
     code: int | None = None
     while True:
         try:
@@ -98,7 +98,7 @@ def _reap_children(child: int) -> int | None:
 
 
 def _wait_for_end(child: int, wake: int) -> int | None:
-    """Wait until the command has ended (its code) or it is to be ended (None)."""
+    """Wait until the command has ended (return its code) or must be ended (None)."""
     while True:
         code = _reap_children(child)
         if code is not None:
@@ -114,7 +114,7 @@ def _wait_for_end(child: int, wake: int) -> int | None:
 
 
 def _ended_by_us(child: int) -> int:
-    """Ask the command and everything below it to end, then end it by force; return its code."""
+    """Ask the command and everything below it to end, then kill it; return its code."""
     code = None
     end = time.monotonic() + _GENTLE
     _signal_all(signal.SIGTERM, child)
@@ -130,7 +130,7 @@ def _ended_by_us(child: int) -> int:
 
 
 def _end_all(child: int, *, gentle: bool) -> int:
-    """End whatever is left below us; return how many processes there were, where that can be determined."""
+    """End all remaining processes below us; return how many there were, if that can be determined."""
     if not os.access("/proc/self/stat", os.R_OK):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
@@ -147,7 +147,7 @@ def _end_all(child: int, *, gentle: bool) -> int:
         if late:
             for (
                 pid
-            ) in below:  # held still first, so that none can start another while its like are being ended
+            ) in below:  # stopped first, so that none can start another while the others are being ended
                 _kill(pid, signal.SIGSTOP)
             for pid in below | _below():
                 _kill(pid, signal.SIGKILL)
@@ -175,7 +175,7 @@ def _below() -> set[int]:
     try:
         names = os.listdir("/proc")  # noqa: PTH208 - nothing more than needed is loaded here
     except OSError:
-        return set()  # no such file system here: the group was reported, and that is all there is
+        return set()  # no such file system here: the group was signalled, and that is all we can do
     for name in names:
         if name.isdigit() and (parent := _parent(name)):
             parents[int(name)] = parent
@@ -192,7 +192,7 @@ def _below() -> set[int]:
 
 
 def _parent(name: str) -> int:
-    """Return the parent of a process; 0 if it is gone, or only waits to be taken in."""
+    """Return the parent of a process; 0 if it is gone or only waits to be reaped."""
     try:
         with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - nothing more than needed is loaded here
             state, parent = file.read().rsplit(b")", 1)[1].split()[:2]

@@ -1,6 +1,6 @@
-"""Answers of a model: what has arrived so far, the whole of it, and the sum of what answers took.
+"""Answers of a model: what has arrived so far, the complete answer, and the sum of several.
 
-Owns the data of one step. Refuses: asking (`agent/loop/step`).
+Owns the data of one step. Refuses: sending requests (`agent/loop/step`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _FORMING = 4_000  # characters of a call shown while it is being written
 class Answer:
     """The answer of one step."""
 
-    recorded: ReplyRecord | None  # None: nothing was said
+    recorded: ReplyRecord | None  # None: the model returned nothing
     text: str
     finish: str
     counted: RunUsage
-    limit: int = 0  # tokens that it could have
-    cut: frozenset[str] = frozenset()  # calls that broke off at that limit
-    left_out: int = 0  # calls that were too many
+    limit: int = 0  # its limit in tokens
+    cut: frozenset[str] = frozenset()  # calls cut off at that limit
+    left_out: int = 0  # calls dropped because there were too many
 
     @property
     def is_cut(self) -> bool:
@@ -39,16 +39,16 @@ class AnswerState:
     text: str = ""
     reasoning: str = ""
     calls: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
-    written: list[str] = field(default_factory=list[str])  # everything of the calls, to be counted
-    usage: Usage | None = None  # what the vendor had counted by then
+    written: list[str] = field(default_factory=list[str])  # everything of the calls, for counting
+    usage: Usage | None = None  # what the vendor had counted so far
 
     @property
     def anything(self) -> bool:
-        """True if the service had begun to work."""
+        """True if the service had started to answer."""
         return bool(self.text or self.reasoning or self.calls or self.usage)
 
     def piece(self, delta: CallDelta) -> Forming:
-        """Add a piece of a call; return what has come of it."""
+        """Add a piece of a call; return what has arrived of it."""
         name, arguments = self.calls.get(delta.index, ("", ""))
         # Copying a long file for every piece of it would take longer than writing it.
         if len(arguments) < _FORMING:
@@ -59,7 +59,7 @@ class AnswerState:
 
 
 def add_counts(one: RunUsage, other: RunUsage) -> RunUsage:
-    """Return the sum; money is unknown where any of it is."""
+    """Return the sum; the cost is unknown if any part of it is."""
     nano = None if one.nano is None or other.nano is None else one.nano + other.nano
     return RunUsage(
         one.input + other.input,

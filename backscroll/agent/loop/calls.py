@@ -1,8 +1,8 @@
 """Running a tool: every failure becomes a result.
 
 Owns looking the tool up, reading and checking its arguments, time limits, stopping, cleaning the output, and turning every failure
-into words with the tool's name in front (`[run_command] …`). No exception of a tool gets past here; only `KeyboardInterrupt` does,
-which is the person's. Output is kept whole for the record, up to `output.HARDEST`; prompts show less of it by themselves.
+into a result with the tool's name in front (`[run_command] …`). No exception of a tool leaves this module; only `KeyboardInterrupt` does,
+which is the user's. Output is kept whole for the record, up to `output.HARDEST`; prompts show less of it by themselves.
 Refuses: asking whether a call is allowed (`agent/approval/approval`).
 """
 
@@ -28,12 +28,12 @@ from backscroll.vocab.part import Json, ToolCall
 
 _LOG = logger_of("act")
 
-_GRACE = 3.0  # seconds that a tool has to end by itself once it is told to stop
+_GRACE = 3.0  # seconds that a tool has to end by itself after a stop
 _TICK = 0.05
 _WORKERS = 8
 _LEAST = 1_000  # characters of output that are always kept
-_SHOWN = 400_000  # characters that a tool may print while it works; all that it gives back is in the result
-#: Tools with these effects may run side by side.
+_SHOWN = 400_000  # characters shown while a tool runs; everything it returns is in the result
+#: Tools with these effects may run concurrently.
 _APART = frozenset({"none", "read"})
 
 
@@ -46,22 +46,22 @@ def _none() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that was looked at, and nothing done yet."""
+    """A call that was checked but not run yet."""
 
     call: ToolCall
     tool: Tool | None = None
     arguments: Mapping[str, Json] = field(default_factory=_none)
     preview: Preview = _NOTHING
-    failure: ToolOutput | None = None  # why it cannot be run at all; it needs no approval
+    failure: ToolOutput | None = None  # why it cannot run at all; it needs no approval
 
     def proposal(self, refused_before: str | None = None) -> Proposal:
-        """Return the call as a person is asked about it."""
+        """Return the call as a proposal to the user."""
         effect = "none" if self.tool is None else self.tool.effect
         return Proposal(self.call.id, self.call.name, effect, self.arguments, self.preview, refused_before)
 
 
 def prepare(toolbox: Toolbox, call: ToolCall, context: ToolContext) -> PreparedCall:
-    """Look a call up, check its arguments and see what it would do; whatever is wrong is in `failure`."""
+    """Look a call up, check its arguments and preview it; errors are in `failure`."""
     looked = _looked_up(toolbox, call)
     if looked.tool is None or looked.failure is not None:
         return looked
@@ -70,7 +70,7 @@ def prepare(toolbox: Toolbox, call: ToolCall, context: ToolContext) -> PreparedC
         preview = tool.preview(context, looked.arguments)
     except BackscrollError as error:
         return replace(looked, failure=failure(call.name, str(error)))
-    except Exception as error:  # noqa: BLE001 - a preview is somebody else's code too
+    except Exception as error:  # noqa: BLE001 - a preview may be third-party code too
         return replace(looked, failure=_report_failure(call.name, error, "its preview failed"))
     return replace(looked, preview=_escape_preview(preview))
 
@@ -86,7 +86,7 @@ def _looked_up(toolbox: Toolbox, call: ToolCall) -> PreparedCall:
 
 
 def _escape_preview(preview: Preview) -> Preview:
-    """Return a preview that a terminal can print: nothing in it moves the cursor or hides what will happen."""
+    """Return a preview that a terminal can print: nothing in it moves the cursor or hides what the call does."""
     return replace(
         preview,
         line=one_line(_visible(preview.line).strip().replace("\n", " ⏎ "), 400),
@@ -98,7 +98,7 @@ def _escape_preview(preview: Preview) -> Preview:
 
 
 def _visible(text: str) -> str:
-    """Control characters spelled out: a person must see that they are there, not only be safe from them."""
+    """Spell out control characters: the user must see that they are there, not only be safe from them."""
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n")  # line ends of other systems are no trick; alone it would be one
@@ -116,12 +116,12 @@ def _escape_character(character: str) -> str:
 
 
 def call(toolbox: Toolbox, wanted: ToolCall, context: ToolContext) -> ToolOutput:
-    """Run a call that was allowed; always gives a result."""
+    """Run an allowed call; always returns a result."""
     return run(_looked_up(toolbox, wanted), context)
 
 
 def run(prepared: PreparedCall, context: ToolContext) -> ToolOutput:
-    """Run a call that was looked at before; always gives a result."""
+    """Run a prepared call; always returns a result."""
     if prepared.failure is not None or prepared.tool is None:
         return prepared.failure or failure(prepared.call.name, "it cannot be run")
     tool = prepared.tool
@@ -130,7 +130,7 @@ def run(prepared: PreparedCall, context: ToolContext) -> ToolOutput:
             return failure(
                 tool.name, "the files changed since this was put before the person; read them again"
             )
-        # The person is asked in the thread that holds the terminal, and takes their time.
+        # The user is asked in the thread that holds the terminal, without a time limit.
         if tool.effect == "ask":
             output = tool.run(context, prepared.arguments)
         else:
@@ -144,16 +144,16 @@ def run(prepared: PreparedCall, context: ToolContext) -> ToolOutput:
             tool.name,
             f"did not finish within {late.seconds:g} seconds and was given up; it may still be at work",
         )
-    except SystemExit as error:  # a tool that wants to leave does not take us along
+    except SystemExit as error:  # a tool that exits must not end us
         return _report_failure(tool.name, error, "it tried to end the program")
-    except Exception as error:  # noqa: BLE001 - the boundary between other people's code and the loop
+    except Exception as error:  # noqa: BLE001 - the boundary between third-party code and the loop
         return _report_failure(tool.name, error, "it failed")
     _LOG.debug("ran %s in thread %s", tool.name, context.thread.id)
     return _clean(tool, output, context.longest)
 
 
 def _is_other(prepared: PreparedCall, tool: Tool, context: ToolContext) -> bool:
-    """Return True if a call would not do what was shown any more: the person allowed that diff, not another one."""
+    """Return True if a call would no longer do what was shown: the user allowed that diff, not another one."""
     if tool.effect != "write" or not prepared.preview.diff:
         return False
     now = _escape_preview(tool.preview(context, prepared.arguments))
@@ -161,12 +161,12 @@ def _is_other(prepared: PreparedCall, tool: Tool, context: ToolContext) -> bool:
 
 
 def _lines(diff: str) -> list[str]:
-    """Return what goes and what comes; where in the file may have shifted by another call of the same reply."""
+    """Return removed and added lines; their place in the file may have shifted by another call of the same reply."""
     return [line for line in diff.split("\n") if line.startswith(("+", "-"))]
 
 
 def batches(prepared: Sequence[PreparedCall]) -> Iterator[list[int]]:
-    """Yield which calls of one reply may run side by side: those that only look; all others one by one, in order."""
+    """Yield which calls of one reply may run concurrently: read-only ones; all others one by one, in order."""
     together: list[int] = []
     for number, each in enumerate(prepared):
         if each.failure is not None or (each.tool is not None and each.tool.effect in _APART):
@@ -185,12 +185,12 @@ def call_all(
     calls: Sequence[ToolCall],
     context: Callable[[ToolCall], ToolContext],
 ) -> list[ToolOutput]:
-    """Run the calls of one reply that were all allowed; results in the order of the calls."""
+    """Run the calls of one reply, all of them allowed; results in the order of the calls."""
     return run_all([_looked_up(toolbox, each) for each in calls], [context(each) for each in calls])
 
 
 def run_all(prepared: Sequence[PreparedCall], contexts: Sequence[ToolContext]) -> list[ToolOutput]:
-    """Return the same for calls that were looked at before."""
+    """Return the same for prepared calls."""
     out: dict[int, ToolOutput] = {}
     for batch in batches(prepared):
         if len(batch) == 1:
@@ -208,7 +208,7 @@ def run_all(prepared: Sequence[PreparedCall], contexts: Sequence[ToolContext]) -
 
 
 def failure(name: str, words: str) -> ToolOutput:
-    """Return what went wrong, with the tool's name in front."""
+    """Return an error as a result, with the tool's name in front."""
     told = readable(words).strip() or "it failed"
     return ToolOutput(f"[{readable(name)[:64]}] {told}", is_error=True, line=one_line(told))
 
@@ -223,15 +223,15 @@ def _clean(tool: Tool, output: object, longest: int) -> ToolOutput:
     """Return a result that can be recorded, shown and sent."""
     if not isinstance(output, ToolOutput):
         return failure(tool.name, f"its `run` gave {type(output).__name__} instead of a ToolOutput")
-    # What is far too long is cut before it is made readable: that takes its own length once more.
+    # Output that is far too long is cut before it is cleaned: cleaning needs its length in memory once more.
     raw = shorten_text(str(output.text), 2 * HARDEST)
     text = shorten_text(readable(raw), min(HARDEST, max(longest, _LEAST)))
     if output.is_error and not text.startswith(f"[{tool.name}]"):
         text = f"[{tool.name}] {text}"
     if not text.strip() and not output.media:
-        text = "(no output)"  # an empty result is refused on some wires
+        text = "(no output)"  # some wires refuse an empty result
     line = one_line(readable(output.line or text))
-    if tool.effect != "ask":  # what the person says is not data
+    if tool.effect != "ask":  # the user's answer is not untrusted data
         text = frame_result(tool.name, text)
     return replace(output, text=text, line=line)
 
@@ -240,7 +240,7 @@ def _clean(tool: Tool, output: object, longest: int) -> ToolOutput:
 
 
 class _ToolTimeout(Exception):
-    """A tool took too long."""
+    """Raised if a tool took too long."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
@@ -248,7 +248,7 @@ class _ToolTimeout(Exception):
 
 
 class LinkedStop(Stop):
-    """A switch that is thrown with another one, or on its own: for a call that is given up while the run goes on."""
+    """A switch that follows another one, or is thrown on its own: for a call that is abandoned while the run continues."""
 
     def __init__(self, outer: Stop) -> None:
         super().__init__()
@@ -260,7 +260,7 @@ class LinkedStop(Stop):
         return super().thrown or self.outer.thrown
 
     def check(self) -> None:
-        """Raise `Stopped` where either was thrown."""
+        """Raise `Stopped` if either was thrown."""
         if self.thrown:
             raise RunStopped
 
@@ -282,7 +282,7 @@ class LinkedStop(Stop):
 
 
 class _ToolThread(threading.Thread):
-    """A tool at work. A thread cannot be killed: one that does not listen is left behind, and nothing it says is heard."""
+    """A running tool. A thread cannot be killed: one that does not react is abandoned, and its output is ignored."""
 
     def __init__(self, tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> None:
         super().__init__(name=f"tool {tool.name}", daemon=True)
@@ -293,19 +293,19 @@ class _ToolThread(threading.Thread):
         self._work = lambda: tool.run(context, arguments)
 
     def run(self) -> None:
-        """Do it, and keep what came of it."""
+        """Run it, and keep the result."""
         try:
             self.output = self._around.run(self._work)
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting caller
             self.error = error
         finally:
             self.done.set()
 
 
 def _run_watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext) -> object:
-    """Run a tool beside us, so that it can be given up when it hangs or the person stops."""
+    """Run a tool in its own thread, so that it can be abandoned if it hangs or the user stops."""
     limit = getattr(tool, "seconds", None)
-    seconds = context.seconds if limit is None else float(limit)  # 0: it keeps time itself
+    seconds = context.seconds if limit is None else float(limit)  # 0: the tool keeps time itself
     stop = LinkedStop(context.stop)
     heard = threading.Event()
     left = _SHOWN
@@ -327,7 +327,7 @@ def _run_watched(tool: Tool, arguments: Mapping[str, Json], context: ToolContext
             if end is not None and time.monotonic() > end:
                 stop.throw()
                 break
-    except BaseException:  # the person's Ctrl-C comes here: what runs is ended first
+    except BaseException:  # the user's Ctrl-C arrives here: the running tool is ended first
         stop.throw()
         work.done.wait(_GRACE)
         heard.set()

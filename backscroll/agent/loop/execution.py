@@ -1,8 +1,8 @@
 """Running the calls of one reply: approval, execution, scan of the files, recorded results.
 
-Owns the order: proposals first, all of them before one question; refused ones are answered with the reason; calls that only look
-run side by side, the others one after another, with a look at the folder before and after. Every call gets exactly one result,
-whatever happens: a tool that fails, a person who stops, a crash (then the next start answers it). Refuses: turning failures into
+Owns the order: all proposals before one question; refused ones are answered with the reason; read-only calls
+run concurrently, the others one after another, with a scan of the folder before and after. Every call gets exactly one result,
+even if a tool fails, the user stops or the program crashes (then the next start answers it). Refuses: turning failures into
 results (`agent/loop/calls`), rules (`agent/approval/approval`).
 """
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
 
-#: Effects after which files may be other ones.
+#: Effects after which files may have changed.
 _TOUCHING = frozenset({"write", "command", "network"})
-#: Effects of which the next start must know that they had begun; a question to the person is simply asked again.
+#: Effects whose beginning must be on record for the next start; a question to the user is simply asked again.
 _MARKED = _TOUCHING | {"memory"}
-#: Effects that cannot get into each other's way.
+#: Effects that cannot conflict with each other.
 _LOOKING = frozenset({"none", "read"})
 # (A `SimpleQueue` would be lighter, but a signal that comes while it waits can leave it waiting for good.)
-_SECONDS = 0.05  # between two looks at what a tool at work has printed
-_SIDE_BY_SIDE = 8  # calls that run at the same time
-_GRACE = 6.0  # seconds that calls at work have to end, once a run is left in the middle
+_SECONDS = 0.05  # seconds between two reads of what a running tool has printed
+_SIDE_BY_SIDE = 8  # concurrent calls
+_GRACE = 6.0  # seconds that running calls have to end, if a run is abandoned
 NOT_RUN = "was not run: the person stopped the run first"
-#: What the command would do was read off the folder, and the folder is another one by now.
+#: What the command would do was judged from the folder, which has changed since.
 OTHER_NOW = "was not run: what it touches changed while this reply was carried out; call it again, and the person is asked"
 BROKEN_OFF = "stopped by the person before it was done; whether and how far it took effect is not known"
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    """A call that is allowed, on its way."""
+    """An allowed call that is pending or running."""
 
     prepared: PreparedCall
     context: ToolContext
     looked: Proposal | None = (
-        None  # it goes ahead unasked because it only looks: at the folder as it was then
+        None  # allowed unasked because it is read-only, judged from the folder at that time
     )
 
     @property
@@ -66,13 +66,13 @@ class _PendingCall:
 
     @property
     def effect(self) -> str:
-        """What its tool does to the world."""
+        """The effect of its tool."""
         return "none" if self.prepared.tool is None else self.prepared.tool.effect
 
 
 @dataclass(slots=True)
 class _CallBatch:
-    """Calls that have begun, and what has come of them so far."""
+    """Calls that have begun, and their results so far."""
 
     batch: Sequence[_PendingCall]
     before: str  # the files, before they began
@@ -81,13 +81,13 @@ class _CallBatch:
 
     @property
     def touching(self) -> bool:
-        """True if files may be other ones afterwards."""
+        """True if files may have changed afterwards."""
         return self.batch[0].effect in _TOUCHING
 
 
 @dataclass
 class RunContext:
-    """What an agent acts with."""
+    """What the calls of a run share: thread, tools, rules and user."""
 
     thread: Thread
     root: Path
@@ -98,18 +98,18 @@ class RunContext:
     workroom: Workroom | None = None
     seconds: float = 120.0
     longest: int = 200_000
-    unasked: bool = False  # the person gave the order themselves
+    unasked: bool = False  # the user gave the order
     result: str = ""  # of the tool that ended the run
     results: list[str] = field(default_factory=list[str])  # of the last reply's calls, as they were recorded
-    notes: list[Noted] = field(default_factory=list[Noted])  # to be told at the next occasion
-    _work: _CallBatch | None = None  # what goes on at this moment
+    notes: list[Noted] = field(default_factory=list[Noted])  # to be reported at the next opportunity
+    _work: _CallBatch | None = None  # the calls running now
     _remark: tuple[str, str] = (
         "",
         "",
-    )  # the call whose result says something about the whole reply, and what
+    )  # the call whose result carries a note about the whole reply, and the note
 
     def context(self, call_id: str, show: Callable[[str], None]) -> ToolContext:
-        """Return what a tool gets to work with."""
+        """Return the context that a tool gets."""
         return ToolContext(
             self.thread,
             call_id,
@@ -132,10 +132,10 @@ class RunContext:
         limit: int = 0,
         left_out: int = 0,
     ) -> Generator[Happening, None, End | None]:
-        """Answer every call; return how the run ends, where a tool ends it.
+        """Answer every call; return how the run ends, if a tool ends it.
 
-        Calls in `cut` broke off at the output limit of `limit` tokens: they are not carried out, and the model is reported why. It is
-        also told of `left_out` further calls of the same reply that were not taken.
+        Calls in `cut` broke off at the output limit of `limit` tokens: they are not run, and the model is told why. It is
+        also told of `left_out` further calls of the same reply that were dropped.
         """
         waiting = list(calls)
         heard: queue.Queue[Output] = queue.Queue()
@@ -148,7 +148,7 @@ class RunContext:
                     yield self._answer_call(call, cut_off(call.name, limit), waiting)
             whole = [call for call in calls if call.id not in cut]
             due = yield from self._select_allowed(whole, waiting, heard)
-            touched = False  # something ran that may have changed what the others were judged by
+            touched = False  # a call ran that may have changed what the others were judged by
             for batch in _batches(due):
                 self.stop.check()
                 if touched and not self._still_looks(batch[0]):
@@ -165,7 +165,7 @@ class RunContext:
         return ends
 
     def _broken_off(self, waiting: Sequence[ToolCall], carrier: Ref | None) -> None:
-        """Answer what is still open when a run is left in the middle, truly: what has ended, had begun, or was never begun."""
+        """Answer the open calls of an abandoned run truthfully: which have ended, had begun, or never began."""
         work, self._work = self._work, None
         begun: set[str] = set()
         if work is not None:
@@ -176,7 +176,7 @@ class RunContext:
                 self._record_change(work.before, work.batch[0], carrier)
         left = {call.id for call in find_unanswered(self.thread)[1]}
         for call in waiting:
-            if call.id in left:  # the interrupt may have come just after its result was written down
+            if call.id in left:  # the interrupt may have come just after its result was recorded
                 known = None if work is None else work.outputs.get(call.id)
                 why = BROKEN_OFF if call.id in begun else NOT_RUN
                 output = known or ToolOutput(f"[{call.name}] {why}", True)
@@ -209,7 +209,7 @@ class RunContext:
         return list(due.values())
 
     def _still_looks(self, due: _PendingCall) -> bool:
-        """Return False for a command that was let through because it only looks, and would be asked about now."""
+        """Return False for a command that was allowed as read-only, and would need approval now."""
         decision = Decision(True) if due.looked is None else self.rules.verdict(due.looked)
         return decision is not None and decision.allowed
 
@@ -239,7 +239,7 @@ class RunContext:
         carrier: Ref | None,
         heard: queue.Queue[Output],
     ) -> Generator[Happening, None, End | None]:
-        """Calls that run side by side; one alone where it may change something."""
+        """Run calls concurrently; a single one if it may change something."""
         ends: End | None = None
         for due in batch:
             yield Calling(due.call.id, due.call.name, due.prepared.preview.line, due.prepared.arguments)
@@ -250,7 +250,7 @@ class RunContext:
             mark_at_work(self.thread, first.call, before)
         work = self._work = _CallBatch(batch, before)
         if first.effect == "ask":
-            # The person is asked where the run is, not in a thread beside it.
+            # The user is asked in the run's own thread, not in one beside it.
             work.outputs[first.call.id] = run(first.prepared, first.context)
         else:
             yield from self._side_by_side(work, heard)
@@ -266,7 +266,7 @@ class RunContext:
         return ends
 
     def _side_by_side(self, work: _CallBatch, heard: queue.Queue[Output]) -> Generator[Happening]:
-        """Run calls in threads of their own and hand on what they print; a stop is waited out, so that each has its result."""
+        """Run calls in their own threads and pass on what they print; on a stop, wait for them, so that each has its result."""
 
         due: queue.SimpleQueue[_PendingCall] = queue.SimpleQueue()
         for each in work.batch:
@@ -294,7 +294,7 @@ class RunContext:
                 self.stop.throw()
         yield from _drain_output(heard, 0)
 
-    # -- writing down ----------------------------------------------------------------------------------------
+    # -- recording -------------------------------------------------------------------------------------------
 
     def _answer_call(
         self, call: ToolCall, output: ToolOutput, waiting: list[ToolCall], change: CodeChange | None = None
@@ -319,7 +319,7 @@ class RunContext:
     # -- the folder ------------------------------------------------------------------------------------------
 
     def _take_snapshot(self) -> str:
-        """Return a snapshot before a call; what people changed manually since the last one is written down as theirs."""
+        """Take a snapshot before a call; manual changes since the last one are attributed to the user."""
         if self.workroom is None:
             return ""
         try:
@@ -343,7 +343,7 @@ class RunContext:
 
 
 def cut_off(tool: str, limit: int) -> ToolOutput:
-    """Return the result of a call that broke off at the output limit of the model."""
+    """Return the result of a call that was cut off at the output limit of the model."""
     most = f" of {limit:,} tokens" if limit else ""
     words = (
         f"[{tool}] was not run: your reply reached the output limit{most} in the middle of this call, and its arguments are "
@@ -362,7 +362,7 @@ def _left_out(taken: int, more: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _OutputSink:
-    """Where the output of one call goes while it runs."""
+    """Receives the output of one call while it runs."""
 
     call_id: str
     heard: queue.Queue[Output]
@@ -372,7 +372,7 @@ class _OutputSink:
 
 
 def _batches(due: Sequence[_PendingCall]) -> list[list[_PendingCall]]:
-    """Neighbours that only look run together; whatever may change something runs alone, in its turn."""
+    """Group adjacent read-only calls, which run together; a call that may change something runs alone, in its turn."""
     out: list[list[_PendingCall]] = []
     for one in due:
         if out and one.effect in _LOOKING and out[-1][0].effect in _LOOKING:
@@ -383,7 +383,7 @@ def _batches(due: Sequence[_PendingCall]) -> list[list[_PendingCall]]:
 
 
 def _drain_output(heard: queue.Queue[Output], seconds: float) -> Generator[Output]:
-    """Yield what has been printed; waits a moment for the first of it."""
+    """Yield what has been printed; wait a moment for the first of it."""
     try:
         yield heard.get(timeout=seconds) if seconds else heard.get_nowait()
         while True:

@@ -1,8 +1,8 @@
 """The system prompt of an agent: a template, filled in, as the first message of the thread.
 
 Owns the placeholders (`{workspace}`, `{project_instructions}`, `{language}`; `{recent_operations}` is filled in by the engine at
-every prompt) and the project's own instructions (AGENTS.md and its kin). The text changes only where a file changed, so that a
-provider's cache goes on hitting. Refuses: putting it into the thread (`engine/calls/instructions`).
+every prompt) and the project's own instructions (AGENTS.md and similar files). The text changes only if a file changed, so that a
+provider's cache keeps working. Refuses: putting it into the thread (`engine/calls/instructions`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from backscroll.errors import BackscrollError, InvalidInput
 from backscroll.regular_files import read_text
 from backscroll.workspace.files.files import Files
 
-#: Files in which a project tells agents how to work; all that exist are read, each text once.
+#: Files with a project's instructions for agents; all that exist are read, each text once.
 INSTRUCTIONS = (
     "AGENTS.md",
     "CLAUDE.md",
@@ -23,12 +23,12 @@ INSTRUCTIONS = (
     ".cursorrules",
     ".clinerules",
 )
-_LONGEST = 24_000  # characters of all of them together
+_LONGEST = 24_000  # characters, all files together
 _LANGUAGES = {"zh": "中文"}
 
 
 def template(path: str, language: str) -> str:
-    """Return the text of the system prompt with its placeholders: a person's own file, or the one that is shipped."""
+    """Return the system prompt with its placeholders: the user's own file, or the one that is shipped."""
     if path:
         try:
             return read_text(Path(path).expanduser())
@@ -54,7 +54,7 @@ def system_text(path: str, language: str, root: Path | None) -> str:
 
 
 def project_instructions(root: Path) -> str:
-    """Return what the project tells agents, each file under its name; empty if it says nothing."""
+    """Return the project's instructions for agents, each file under its name; empty if there are none."""
     files, told, left = Files(root), dict[str, str](), _LONGEST
     for name in INSTRUCTIONS:
         if not (root / name).is_file():
@@ -62,7 +62,7 @@ def project_instructions(root: Path) -> str:
         try:
             text = files.read_text(name).text.strip()
         except BackscrollError:
-            continue  # not readable as text, or it leads out of the folder: then it is no instruction
+            continue  # not readable as text, or outside the folder: not an instruction
         if text and text not in told.values() and left > 0:
             told[name] = text[:left]
             left -= len(text)

@@ -1,6 +1,6 @@
-"""How far one run may go, and whether a thread is still owed an answer.
+"""Limits of one run, and whether a thread still awaits an answer.
 
-Apart from the loop, so that an agent can say both before the loop is loaded. Refuses: running anything (`agent/loop/loop`).
+Separate from the loop, so that an agent can check both before the loop is loaded. Refuses: running anything (`agent/loop/loop`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from backscroll.vocab.part import Json
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How far one run may go."""
+    """The limits of one run."""
 
     steps: int = 60
     spend: float = 0.0  # US dollars; 0: no limit
 
 
 def is_open(newest: Message) -> bool:
-    """Return True if an answer is still owed: after words of the person, a result, or an answer that broke off or stopped at its limit.
+    """Return True if an answer is pending: after a user message, a result, or an answer that broke off or stopped at its limit.
 
-    What a person ran manually waits for no answer.
+    A command that the user ran needs no answer.
     """
     about = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
     if newest.role == "tool":

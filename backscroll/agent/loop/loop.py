@@ -1,8 +1,8 @@
 """One run of an agent: ask the model and call tools until there is an answer.
 
-Owns the shape of a run: what the person said goes into the log first, then step after step a reply and the results of its calls,
-each durable before the next begins. So whatever ends a run (an answer, a limit, the person, a crash) leaves a thread that is valid
-and can go on. Refuses: talking to the model (`agent/loop/step`), carrying out calls (`agent/loop/execution`).
+Owns the shape of a run: the user message goes into the log first, then step after step a reply and the results of its calls,
+each durable before the next begins. So whatever ends a run (an answer, a limit, the user, a crash) leaves a thread that is valid
+and can continue. Refuses: talking to the model (`agent/loop/step`), running calls (`agent/loop/execution`).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from backscroll.engine.folder.workroom import Workroom
     from backscroll.engine.thread import Thread
 
-_SILENT = 2  # replies without a word after which a run is given up
-_CONTINUED = 4  # times in a row that an answer is continued which stopped at the output limit
-_CUT_CALLS = 3  # replies in a row whose calls broke off there, after which a run is given up
-#: After which ends the agent's changes are committed by themselves, by the setting `workspace.commit`.
+_SILENT = 2  # empty replies after which a run is given up
+_CONTINUED = 4  # times in a row that an answer which stopped at the output limit is continued
+_CUT_CALLS = 3  # replies in a row cut off inside their calls, after which a run is given up
+#: Ends of a run after which the agent's changes are committed, if `workspace.commit` is set.
 _COMMITTED: Mapping[str, tuple[End, ...]] = {"turn": ("answered", "completed"), "task": ("completed",)}
 LEFT_BEHIND = "was not run: the person went on with something else"
 CRASHED = "was running when the program ended; whether and how far it took effect is not known"
 
 
 class Loop:
-    """One run: from what the person says to the end of what follows from it."""
+    """One run: from a user message to the end of everything that follows from it."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Loop:
         self.thread, self.asker, self.hands, self.tools, self.limits = thread, asker, hands, tools, limits
         self.steps = 0
         self.last: Ref | None = None
-        self.opening: Ref | None = None  # what the person said
+        self.opening: Ref | None = None  # the user message
         self.said = ""
         self._cuts = 0  # replies in a row that stopped at the output limit
         self._begun_words = ""  # of an answer that is being continued
@@ -61,7 +61,7 @@ class Loop:
     # -- a run -----------------------------------------------------------------------------------------------
 
     def events(self, content: ContentLike | None) -> Iterator[Happening]:
-        """Yield everything that happens, the last of it `Finished`. Without content: go on where it stopped."""
+        """Yield every event of the run, the last one `Finished`. Without content: continue where it stopped."""
         try:
             ended = yield from (self._begin_turn(content) if content is not None else self._resume_turn())
             if ended is None:
@@ -84,7 +84,7 @@ class Loop:
         return None
 
     def _resume_turn(self) -> Generator[Happening, None, End | None]:
-        """Finish what a crash or an interrupt left: answer calls that had begun as such, carry out the others."""
+        """Finish what a crash or an interrupt left: answer calls that had begun, run the others."""
         self._where()
         yield Began(None, resumed=True)
         yield from _answer_crashed(self.hands)
@@ -131,7 +131,7 @@ class Loop:
                 return ended
 
     def _carry_out_reply(self, answer: Answer) -> Generator[Happening, None, End | None]:
-        """Carry out what a reply asks for; without calls, it is the answer."""
+        """Run the calls of a reply; a reply without calls is the answer."""
         assert answer.recorded is not None
         recorded = answer.recorded
         self.last, self.said = recorded.messages[-1], self._begun_words + answer.text
@@ -163,7 +163,7 @@ class Loop:
         return None
 
     def _finish_or_continue(self, answer: Answer) -> Generator[Happening, None, End | None]:
-        """Yield a reply of words alone is the answer; one that stopped at the output limit is continued, a few times."""
+        """End the run with a text-only reply; one that stopped at the output limit is continued, a few times."""
         if not answer.is_cut:
             return "answered"
         if answer.finish == "endless" or self._cuts > _CONTINUED:
@@ -173,7 +173,7 @@ class Loop:
         return None
 
     def _over(self) -> str:
-        """Return which limit is reached; empty: none."""
+        """Return the limit that was reached; empty: none."""
         if self.steps >= self.limits.steps:
             return f"steps: {self.limits.steps}"
         spent = self.asker.spent.nano or 0
@@ -184,13 +184,13 @@ class Loop:
     # -- around it -------------------------------------------------------------------------------------------
 
     def _where(self) -> None:
-        """Turn and task, for the ledger."""
+        """Set turn and task, for the ledger."""
         self.asker.turn = self.thread.info.turns or None
         task = self.thread.tasks.current()
         self.asker.task = None if task is None else task.id
 
     def _look(self) -> None:
-        """What people changed manually since the last run is theirs, not the agent's."""
+        """Attribute manual changes since the last run to the user, not to the agent."""
         workroom = self.hands.workroom
         if workroom is not None:
             try:
@@ -199,7 +199,7 @@ class Loop:
                 self.hands.notes.append(Noted("snapshot", error.message))
 
     def _closing(self, ended: End) -> Iterator[Happening]:
-        """At the end of a turn: what else changed in the folder while it went on, and a commit where one is wanted."""
+        """At the end of a turn, report other changes in the folder meanwhile, and commit if configured."""
         workroom = self.hands.workroom
         if workroom is not None:
             try:
@@ -212,7 +212,7 @@ class Loop:
         self.hands.notes.clear()
 
     def _commit_changes(self, workroom: Workroom) -> Iterator[Happening]:
-        """Commit what the agent changed; where that cannot be done the work stands anyway, and why is said."""
+        """Commit the agent's changes; if that fails the work is kept, and the reason is reported."""
         try:
             done = workroom.commit()
         except NothingToCommit:
@@ -249,7 +249,7 @@ def answer_open(hands: RunContext) -> Iterator[Happening]:
 
 
 def _answer_crashed(hands: RunContext) -> Iterator[Happening]:
-    """Answer a call in the middle of which the program ended, with what it did to the files as far as can be seen."""
+    """Answer a call that a crash interrupted, with its file changes as far as they can be determined."""
     begun = at_work(hands.thread)
     carrier, calls = find_unanswered(hands.thread)
     call = next((c for c in calls if begun is not None and c.id == begun.call_id), None)
@@ -259,7 +259,7 @@ def _answer_crashed(hands: RunContext) -> Iterator[Happening]:
     if hands.workroom is not None and begun.snapshot:
         try:
             change = hands.workroom.looked(begun.snapshot, Cause("tool", carrier, call.id, call.name))
-        except BackscrollError as error:  # the folder cannot be looked at: the call is answered anyway
+        except BackscrollError as error:  # the folder cannot be scanned: the call is answered anyway
             hands.notes.append(Noted("snapshot", error.message))
         else:
             named = "none" if change is None else ", ".join(f.path for f in change.files)

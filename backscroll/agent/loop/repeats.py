@@ -1,7 +1,7 @@
 """Detection of runs that repeat the same calls with the same results.
 
-Owns noticing it: the steps of a run are compared by their calls and what came of them; a circle of up to three steps that was gone
-through three times ends the run. Calls that bring something new each time (a poll that changes, a test after an edit) never do.
+Owns the detection: the steps of a run are compared by their calls and results; a cycle of up to three steps that was
+repeated three times ends the run. Calls with new results each time (a poll that changes, a test after an edit) never do.
 Pure.
 """
 
@@ -13,18 +13,18 @@ from collections.abc import Iterable, Sequence
 
 from backscroll.vocab.part import Json, ToolCall
 
-#: How often, and steps of a circle at most.
+#: Number of repetitions, and the maximum length of a cycle in steps.
 TIMES, LONGEST = 3, 3
 
 
 class Repeats:
-    """What the last steps of a run did."""
+    """The last steps of a run."""
 
     def __init__(self) -> None:
         self._steps: list[bytes] = []
 
     def step(self, calls: Sequence[ToolCall], results: Iterable[str]) -> bool:
-        """One more step; True if the run turns in a circle."""
+        """Add a step; return True if the run is in a cycle."""
         told = [(call.name, _plain(call.arguments)) for call in calls]
         text = json.dumps([told, list(results)], sort_keys=True, default=str)
         self._steps.append(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
@@ -37,7 +37,7 @@ class Repeats:
 
 
 def _plain(arguments: Json) -> Json:
-    """Arguments as a value, however they were spelled."""
+    """Return arguments as a value, however they were written."""
     if not isinstance(arguments, str):
         return arguments
     try:

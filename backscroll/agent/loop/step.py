@@ -1,9 +1,9 @@
 """One step of an agent: build the prompt, send it, stream the answer, record it with its price.
 
-Owns what can go wrong between us and a model: a busy service or a cut stream is asked again (what was shown of that answer is void
-then), a prompt that is too long for the model is made again under a smaller budget, once; a person who stops in the middle keeps
-what was said so far, marked as broken off. Every attempt is on the ledger before it goes out, so that one in the middle of which
-the program dies is not missing there. Refuses: tools (`agent/loop/execution`), when to stop asking (`agent/loop/loop`).
+Owns what can go wrong between us and a model: after a busy service or a cut stream the request is retried (the partial answer is void
+then), a prompt that is too long for the model is rebuilt under a smaller budget, once; a user who stops in the middle keeps
+what has arrived so far, marked as broken off. Every attempt is on the ledger before it is sent, so that one interrupted by a
+crash is not missing there. Refuses: tools (`agent/loop/execution`), when to stop asking (`agent/loop/loop`).
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.thread import Thread
 
-#: Of the prompt that a model found too long, so much is kept in the next try.
+#: Share of a prompt the model found too long that is kept in the next try.
 _SMALLER = 0.7
-_SAFE = 0.95  # … and so much of a window that it names: others count tokens in other ways
-_LEAST = 2_000  # tokens under which no smaller budget is tried
-#: Calls of one reply that are taken; the model is told about the others.
+_SAFE = 0.95  # … and share of a window that it reports: services count tokens differently
+_LEAST = 2_000  # tokens below which no smaller budget is tried
+#: Calls accepted from one reply; the model is told about the others.
 MOST_CALLS = 64
-#: A usage that is so many times what we counted, and then some, is not valid.
+#: A reported usage this many times our own count, plus a margin, is invalid.
 _TIMES, _BEYOND = 20, 2_000_000
 
 
 class ModelCaller:
-    """One model, asked for one thread."""
+    """Sends the requests of one thread to one model."""
 
     def __init__(
         self,
@@ -73,15 +73,15 @@ class ModelCaller:
         self.thread, self.client, self.model, self.stop = thread, client, model, stop
         self.budget = budget
         self.offline = offline
-        self.cache_key = cache_key  # whether the service knows `prompt_cache_key`; imitators may refuse what they do not know
+        self.cache_key = cache_key  # whether the service knows `prompt_cache_key`; compatible services may refuse unknown fields
         self._patience = Patience(tries=tries, sleep=self._sleep)
-        self.turn: int | None = None  # whose answer this is, for the ledger
+        self.turn: int | None = None  # the turn being answered, for the ledger
         self.task: str | None = None
         self.spent = RunUsage(nano=0)  # of this run
-        self._open: Charge | None = None  # the attempt that is out, as it is on the ledger
+        self._open: Charge | None = None  # the pending attempt, as it is on the ledger
         self._heard = AnswerState()
         self._counted = 0  # tokens of its prompt
-        self._window: int | None = None  # what the service said that it takes
+        self._window: int | None = None  # the limit that the service reported
         self._reserve: int | None = None  # for the answer; None: a share of the budget
 
     def _sleep(self, seconds: float) -> None:
@@ -91,7 +91,7 @@ class ModelCaller:
     # -- a step ----------------------------------------------------------------------------------------------
 
     def step(self, number: int, tools: Sequence[Mapping[str, Json]]) -> Generator[Happening, None, Answer]:
-        """Ask once, and hand on what comes."""
+        """Send one request, and pass on what arrives."""
         prompt = self._prompt(tools)
         yield _describe_prompt(number, prompt, self.model)
         try:
@@ -100,7 +100,7 @@ class ModelCaller:
             took = prompt.receipt.tokens + prompt.receipt.tools
             reserve: int | None = prompt.receipt.reserve
             smaller = int(took * _SMALLER) + reserve
-            window = error.facts.get("window")  # where the service says how much it takes
+            window = error.facts.get("window")  # if the service says how much it accepts
             if isinstance(window, int) and window < prompt.receipt.budget:
                 smaller, reserve = int(window * _SAFE), None
                 self._window = window
@@ -114,7 +114,7 @@ class ModelCaller:
         return (yield from self._allowed_answer(prompt))
 
     def _allowed_answer(self, prompt: Prompt) -> Generator[Happening, None, Answer]:
-        """Yield the answer; a service that gives shorter ones than were asked for is asked again for what it gives."""
+        """Yield the answer; if a service allows only a shorter one, ask again with its limit."""
         request = self._request(prompt)
         try:
             return (yield from self._answer(prompt, request))
@@ -163,7 +163,7 @@ class ModelCaller:
         return self._record_answer(reply, self._counted, request.max_tokens)
 
     def _check_reply(self, reply: Reply, request: Request) -> Reply:
-        """Return the answer as it can be relied on: figures that cannot be true are none, and half a call is known as such."""
+        """Return the reply in reliable form: impossible figures are dropped, and incomplete calls are marked."""
         told = reply.usage
         ours = self._estimate_tokens(reply, self._counted)
         absurd = told.known and (
@@ -175,12 +175,12 @@ class ModelCaller:
             reply = replace(reply, usage=Usage(known=False, odd=figures))
         halves = broken_calls(reply.tool_calls) if reply.finish in ("tools", "stop", "other") else ()
         if halves and reply.usage.known and reply.usage.output >= request.max_tokens:
-            # Some services do not say that it was the limit which ended the answer.
+            # Some services do not report that the limit ended the answer.
             reply = replace(reply, finish="length", cut=halves)
         return reply
 
     def _handle_event(self, event: StreamEvent) -> Happening | None:
-        """Return what a piece of an answer is for the caller that listens; it is kept here meanwhile."""
+        """Return the event for a piece of an answer, and keep the piece."""
         match event:
             case TextDelta():
                 self._heard.text += event.text
@@ -200,13 +200,13 @@ class ModelCaller:
                 return None
 
     def _keep_partial(self, error: ModelError | InvalidInput) -> None:
-        """An answer did not come: keep what there is of it."""
-        if self.stop.thrown:  # the connection was closed under the answer, on purpose
+        """Keep what has arrived of a failed answer."""
+        if self.stop.thrown:  # the connection was closed during the answer, on purpose
             self._broken_off(self._heard)
             raise RunStopped from error
         if isinstance(error, CutShort) and self._heard.text:
             self._broken_off(self._heard, why="cut")
-        if self._open is not None:  # refused as it is; the retries know only errors of models
+        if self._open is not None:  # refused as it is; the retries handle only errors of models
             self._settle_failure(error, 1)
 
     def _request(self, prompt: Prompt) -> Request:
@@ -230,10 +230,10 @@ class ModelCaller:
             more=more,
         )
 
-    # -- writing down ----------------------------------------------------------------------------------------
+    # -- recording -------------------------------------------------------------------------------------------
 
     def _goes_out(self, request: Request) -> None:
-        """Put an attempt on the ledger before it is made: for its prompt, and for the most that an answer can cost."""
+        """Put an attempt on the ledger before it is sent: with its prompt, and the most that an answer can cost."""
         if not self.offline:
             self._open = record_asked(
                 self.thread.engine,
@@ -272,9 +272,9 @@ class ModelCaller:
         return Answer(recorded, reply.text, reply.finish, took, limit, halves, left_out)
 
     def _broken_off(self, heard: AnswerState, why: str = "stopped") -> None:
-        """Keep what was said before an answer broke off. Half a tool call, and thinking without its proof, are worth nothing.
+        """Keep the text that arrived before an answer broke off. Incomplete tool calls and unsigned reasoning are useless.
 
-        Where no attempt is out (it failed and is on the ledger as such, or none had begun) there is nothing to pay for.
+        If no attempt is pending (it failed and is on the ledger as such, or none had begun) there is nothing to pay for.
         """
         reply = Reply(
             heard.text.rstrip(), self.model, raw={"role": "assistant", "content": heard.text.rstrip()}
@@ -302,12 +302,12 @@ class ModelCaller:
             self._settle_charge(recorded.charge)
 
     def _estimate_tokens(self, reply: Reply, counted: int) -> Tokens:
-        """Return what an answer took, counted by us, where the vendor says nothing."""
+        """Return the tokens of an answer, counted by us, if the vendor reports none."""
         said = reply.text + reply.reasoning + "".join(str(c.arguments) for c in reply.tool_calls)
         return Tokens(input=counted, output=tokenizer_for(self.model).count(said), estimated=True)
 
     def _until_then(self, heard: AnswerState) -> Tokens:
-        """Return what an answer took that broke off: what the vendor had counted by then, and the rest as we count it."""
+        """Return the tokens of an answer that broke off: the vendor's count so far, and the rest as we count it."""
         said = heard.text + heard.reasoning + "".join(heard.written)
         output = tokenizer_for(self.model).count(said)
         told = heard.usage
@@ -318,15 +318,15 @@ class ModelCaller:
         return Tokens(told.input, cached, written, output=output, reasoning=told.reasoning, estimated=True)
 
     def _settle_failure(self, error: BackscrollError, _attempt: int) -> None:
-        """Settle an attempt that failed. What had begun to come was paid for, and perhaps what was waited for in vain."""
-        if self.stop.thrown:  # what a person stops is not a failure; what came of it is charged as such
+        """Settle a failed attempt. What had arrived was paid for, and perhaps also an answer that never came."""
+        if self.stop.thrown:  # a stop by the user is not a failure; it is charged elsewhere
             return
         paid = self._heard.anything or bool(error.facts.get("late"))
         usage = self._until_then(self._heard) if paid else None
         self._charge(usage, FAILED, None)
 
     def _charge(self, usage: object, purpose: str, counted: int | None) -> RunUsage:
-        """Put a call on the ledger that left no words."""
+        """Put a call that produced no message on the ledger."""
         if self.offline:
             took = RunUsage(nano=0, calls=1)
             self.spent = add_counts(self.spent, took)
@@ -346,7 +346,7 @@ class ModelCaller:
         return self._settle_charge(charge)
 
     def _settle_charge(self, charge: Charge) -> RunUsage:
-        """Return the attempt that was out is on the ledger with what came of it."""
+        """Settle the pending attempt on the ledger; return its usage."""
         self._open = None
         took = _count_charge(charge)
         self.spent = add_counts(self.spent, took)
@@ -373,7 +373,7 @@ def _describe_prompt(number: int, prompt: Prompt, model: str) -> Asked:
         receipt.budget,
         model,
         receipt.cached,
-        # A giant result that was cut before it was cached: the past is unchanged.
+        # A giant result was cut before it was cached: the history is unchanged.
         "" if receipt.compaction.get("trimmed") else str(receipt.compaction.get("reason", "")),
         sum(item.section == Section.RECALLED for item in receipt.items),
     )

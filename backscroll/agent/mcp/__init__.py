@@ -1,5 +1,5 @@
-"""The client of MCP servers: their tools and resources as tools of ours.
+"""The client of MCP servers: their tools and resources as our tools.
 
-`servers` reads which are configured, `line` holds one connection, `pipe` and `address` are the two ways to a server, `questions` passes on what
-a server asks the person. Our own MCP server lives in `surfaces/mcp`.
+`servers` reads the configuration, `line` holds one connection, `pipe` and `address` are the two transports, `questions` relays what
+a server asks the user. Our own MCP server lives in `surfaces/mcp`.
 """

@@ -1,6 +1,6 @@
 """Transport to an MCP server over streamable HTTP, with limits.
 
-Owns the HTTP client with its time limits and the bound on the size of one answer, and the filter that a program's pipe has too.
+Owns the HTTP client with its time limits and the limit on the size of one answer, and the filter that `pipe` uses too.
 Refuses: the protocol (package `mcp`).
 """
 
@@ -16,7 +16,7 @@ from backscroll.agent.mcp.servers import McpServer
 
 @asynccontextmanager
 async def open_address(server: McpServer, output: ServerOutput) -> AsyncGenerator[Any, None]:
-    """Reach a server; return the streams that the protocol's package wants."""
+    """Connect to a server; yield the streams that the protocol's package expects."""
     import anyio
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
@@ -57,7 +57,7 @@ async def open_address(server: McpServer, output: ServerOutput) -> AsyncGenerato
 
 
 async def _limit_response(response: Any) -> None:
-    """Let no more than `LONGEST` bytes of an answer in; a stream of events has its own bound for each of them."""
+    """Limit an answer to `LONGEST` bytes; in a stream of events, each event has its own limit."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         response.stream = _limit_stream(response.stream)
 

@@ -1,4 +1,4 @@
-"""Tools and resources of MCP servers, as tools of ours.
+"""Tools and resources of MCP servers, as our tools.
 
 Owns names (`server__tool`), schemas, previews, and converting results (text, media, resources, errors). A server that cannot be used
 is reported; the others work. Refuses: the connection (`agent/mcp/line`).
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
 
 _NAME = 64
 _DESCRIPTION = 2_000
-_MEDIA, _MOST = 10_000_000, 8  # bytes of one picture or sound, and how many of one result
-#: Seconds that the first message waits for servers; who needs longer joins at a later one.
+_MEDIA, _MOST = 10_000_000, 8  # bytes of one picture or sound, and how many per result
+#: Seconds that the first message waits for servers; slower ones join at a later message.
 PATIENCE = 10.0
 _PROBLEM = 300  # characters of the line about a server that cannot be used
-_TOOLS = 128  # of one server; every prompt pays for each of them
-_LARGEST, _DEEPEST = 30_000, 40  # characters of a schema, and how deep it may be nested
-#: Names of properties that every wire takes.
+_TOOLS = 128  # tools of one server; every prompt pays for each of them
+_LARGEST, _DEEPEST = 30_000, 40  # characters of a schema, and its maximum nesting
+#: Property names that every wire accepts.
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _READER = "read_resource"
-_NAMED = 20  # addresses that the description of a reader names
+_NAMED = 20  # addresses listed in the description of a reader
 _READS: Mapping[str, Json] = {
     "type": "object",
     "properties": {"uri": {"type": "string", "description": "the address; left out: list them all"}},
 }
-#: What vendors do not take at the top of a schema, though it is JSON Schema.
+#: Keywords that vendors reject at the top of a schema, though they are JSON Schema.
 _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "$schema", "$id")
 
 
@@ -64,16 +64,14 @@ class McpTool:
     """One tool of one server."""
 
     line: McpConnection = field(repr=False)
-    wanted: str  # its name over there
+    wanted: str  # its name on the server
     name: str
     description: str
     parameters: Mapping[str, Json]
-    #: Whatever a server says of its tools, they are other people's programs: the person is asked, or a rule allows them.
+    #: Whatever a server claims about its tools, they are third-party programs: the user is asked, or a rule allows them.
     effect: Effect = "network"
-    seconds: float = 0.0  # the line keeps time
-    looks: bool = (
-        False  # it says that it only looks; then it may be asked once more, and nothing else follows from it
-    )
+    seconds: float = 0.0  # the connection keeps time
+    looks: bool = False  # the server claims it is read-only: it may be retried once, and nothing else follows
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
         """Return the call with all of its arguments."""
@@ -82,7 +80,7 @@ class McpTool:
         return Preview(f"{self.line.server.name}: {shown.line}", text=whole)
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
-        """Ask the server."""
+        """Call the tool on the server."""
         ask = questions_of(context).ask
         return output_of(
             self.line.call(self.wanted, dict(arguments), context.stop, again=self.looks, ask=ask)
@@ -90,7 +88,7 @@ class McpTool:
 
 
 def questions_of(context: ToolContext) -> QuestionRelay:
-    """Return how a server may ask the person something during a call."""
+    """Return the relay for questions that a server asks the user during a call."""
     return QuestionRelay(
         context.person, context.thread.legible.info.language or context.thread.engine.settings.language
     )
@@ -98,15 +96,15 @@ def questions_of(context: ToolContext) -> QuestionRelay:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class McpReader:
-    """What one server has to read: listed where no address is given, else read."""
+    """Reads the resources of one server; lists them if no address is given."""
 
     line: McpConnection = field(repr=False)
     name: str
     description: str
-    listed: str  # every address there is, a line each
+    listed: str  # every address, one per line
     parameters: Mapping[str, Json] = field(default_factory=lambda: dict(_READS))
     effect: Effect = "network"
-    seconds: float = 0.0  # the line keeps time
+    seconds: float = 0.0  # the connection keeps time
 
     def preview(self, context: ToolContext, arguments: Mapping[str, Json]) -> Preview:  # noqa: ARG002 - the protocol's
         """Return the address that would be read."""
@@ -116,7 +114,7 @@ class McpReader:
         )
 
     def run(self, context: ToolContext, arguments: Mapping[str, Json]) -> ToolOutput:
-        """Read it."""
+        """Read the resource, or list all of them."""
         uri = str(arguments.get("uri") or "").strip()
         if not uri:
             return ToolOutput(self.listed, line=f"{self.listed.count(chr(10)) + 1} listed")
@@ -133,7 +131,7 @@ class McpReader:
 
 @dataclass(slots=True)
 class McpServers:
-    """The servers that were started, and what they offer. Close it, or use it in a `with`."""
+    """The servers that were started, and what they offer. Close it, or use it in a `with` block."""
 
     tools: tuple[McpTool | McpReader, ...]
     problems: tuple[str, ...] = ()  # a line for each server or tool that cannot be used
@@ -143,7 +141,7 @@ class McpServers:
     )
 
     def gather(self, seconds: float = 0.0) -> tuple[list[McpTool | McpReader], list[str]]:
-        """Take in what has answered since, waiting no longer than `seconds`; return the new tools and problems."""
+        """Add the tools of servers that have answered since, waiting at most `seconds`; return the new tools and problems."""
         wait(self.starting.values(), seconds)
         tools: list[McpTool | McpReader] = []
         problems: list[str] = []
@@ -159,7 +157,7 @@ class McpServers:
         return tools, told
 
     def close(self) -> None:
-        """End the servers, all at once."""
+        """Stop all servers, concurrently."""
         if self.lines:
             with ThreadPoolExecutor(len(self.lines), "mcp-close") as pool:
                 list(pool.map(McpConnection.close, self.lines))
@@ -186,7 +184,7 @@ def connect(root: Path, wanted: Sequence[McpServer] | None = None, patience: flo
 
 
 def _short(problem: str) -> str:
-    """Return a problem on one line, however many it had."""
+    """Return a problem on a single line."""
     return one_line(" ".join(readable(problem).split()), _PROBLEM)
 
 
@@ -195,7 +193,7 @@ class _ServerOffer:
     """What a server offers, or why it cannot be used."""
 
     tools: Sequence[Offered] = ()
-    held: str = ""  # what it has to read, a line each
+    held: str = ""  # its resources, one per line
     problem: str = ""
 
 
@@ -206,7 +204,7 @@ def _start_offer(line: McpConnection) -> Future[_ServerOffer]:
     def work() -> None:
         try:
             waiting.set_result(_fetch_offer(line))
-        except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: no server may end who uses it
+        except Exception as error:  # noqa: BLE001 - outermost boundary of a thread: no server may end its caller
             words = f"the MCP server {line.server.name} cannot be used: {type(error).__name__}: {error}"
             waiting.set_result(_ServerOffer(problem=words))
 
@@ -221,14 +219,14 @@ def _fetch_offer(line: McpConnection) -> _ServerOffer:
         return _ServerOffer(problem=str(error))
     try:
         return _ServerOffer(offered, _list_resources(*line.resources()))
-    except BackscrollError:  # its tools work anyway
+    except BackscrollError:  # its tools work nevertheless
         return _ServerOffer(offered)
 
 
 def _usable(
     line: McpConnection, offer: _ServerOffer, taken: set[str]
 ) -> tuple[list[McpTool | McpReader], str]:
-    """Return the tools of an offer that every wire takes, and a line about the others."""
+    """Return the tools of an offer that every wire accepts, and a line about the others."""
     found: list[McpTool | McpReader] = []
     left_out = list(line.output.left_out)
     for each in offer.tools:
@@ -254,7 +252,7 @@ def _usable(
 
 
 def fault_of(parameters: Mapping[str, Json]) -> str:
-    """Return why a service would refuse a request that carries this schema; empty if none would."""
+    """Return why a service would reject a request with this schema; empty if none would."""
     if _depth(parameters) > _DEEPEST:
         return "its inputSchema is nested too deep"
     try:
@@ -291,7 +289,7 @@ def _depth(value: object) -> int:
 
 
 def _list_resources(found: Sequence[Resource], patterns: Sequence[ResourceTemplate]) -> str:
-    """Return what a server has to read, a line each."""
+    """Return a server's resources, one per line."""
     rows = [(str(r.uri), r) for r in found] + [(p.uri_template, p) for p in patterns]
     return "\n".join(
         one_line(" · ".join(filter(None, (uri, about.title or about.name, about.description or ""))))
@@ -321,7 +319,7 @@ def _tool(line: McpConnection, offered: Offered, taken: set[str]) -> McpTool:
 
 
 def tool_name(server: str, tool: str, taken: set[str]) -> str:
-    """`server__tool` as every wire takes it; a name that is too long or taken ends with a few digits of its hash."""
+    """Return `server__tool` as every wire accepts it; a name that is too long or taken ends with digits of its hash."""
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{server}__{tool}")
     if len(plain) <= _NAME and plain not in taken and plain == f"{server}__{tool}":
         return plain
@@ -330,7 +328,7 @@ def tool_name(server: str, tool: str, taken: set[str]) -> str:
 
 
 def schema_of(given: object) -> Mapping[str, Json]:
-    """Return a schema that every vendor takes, from whatever a server wrote."""
+    """Return a schema that every vendor accepts, from whatever a server wrote."""
     rules = dict(cast("Mapping[str, Json]", given)) if isinstance(given, Mapping) else {}
     for key in _NOT_AT_THE_TOP:
         rules.pop(key, None)
@@ -351,7 +349,7 @@ def schema_of(given: object) -> Mapping[str, Json]:
 
 
 def output_of(result: CallToolResult) -> ToolOutput:
-    """Return a result of a server as one of ours."""
+    """Convert a result of a server to one of ours."""
     texts: list[str] = []
     media: list[Media] = []
     for block in result.content:
@@ -388,7 +386,7 @@ def _read_content(held: TextResourceContents | BlobResourceContents) -> tuple[st
 
 
 def _media(data: str, kind: str, name: str) -> tuple[str, Media | None]:
-    """Return bytes in a result; those that cannot be used are named."""
+    """Return binary content of a result as media; unusable content is only named."""
     try:
         raw = base64.b64decode(data, validate=False)
     except (binascii.Error, ValueError):

@@ -1,9 +1,9 @@
 """The connection to one MCP server, held open by its own thread.
 
 Owns starting and ending it, the event loop (the protocol is asynchronous, tools are not), time limits, stopping, noticing that the
-server is gone and starting it once more. What a program prints to its standard errors is kept and quoted where it fails. Refuses:
-what tools look like (`agent/mcp/client`). What a server asks the person is handed to the caller that waits for its answer (while a person
-thinks, no time runs out); a server that wants a model of ours gets none.
+server is gone and restarting it once. What a program prints to standard error is kept and quoted if it fails. Refuses:
+what tools look like (`agent/mcp/client`). A question of the server goes to the caller that waits for its answer (while the user
+thinks, no time runs out); a server that requests a model of ours gets none.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ T = TypeVar("T")
 _TICK = 0.05
 _PAGES = 20  # of the list of tools
 _QUOTED = 600  # characters of what a program said before it failed
-_QUESTIONS = 10  # that a server may ask the person during one call; more are declined
-_ENTRIES = 2_000  # tools or resources that are read of one server
+_QUESTIONS = 10  # questions that a server may ask during one call; more are declined
+_ENTRIES = 2_000  # tools or resources read from one server
 _DAY = 86_400.0  # seconds: the package keeps no time, we do
 
 
 class _CallTimeout(Exception):
-    """A call took too long; never leaves this module."""
+    """Raised if a call took too long; never leaves this module."""
 
 
 class ServerGone(BackscrollError):
-    """A server of tools is not there, or ended."""
+    """Raised if an MCP server is unavailable or has ended."""
 
 
 class McpConnection:
-    """A connection to a server; may be used from any thread."""
+    """A connection to a server; safe to use from any thread."""
 
     def __init__(self, server: McpServer, root: Path) -> None:
         self.server = server
@@ -70,8 +70,8 @@ class McpConnection:
             queue.SimpleQueue()
         )
         self._counting = threading.Lock()
-        self._askers = 0  # who wait for an answer of the server and can ask the person meanwhile
-        self._asking = 0  # questions that are before the person
+        self._askers = 0  # callers that wait for an answer of the server and can ask the user meanwhile
+        self._asking = 0  # questions that are shown to the user now
         self._closed = threading.Event()
         self._asked_now = 0  # questions of the server since the last call began
         self.output = ServerOutput()
@@ -79,7 +79,7 @@ class McpConnection:
     # -- opening and closing ---------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Start the server, or reach it; nothing if that was done."""
+        """Start the server, or connect to it; does nothing if it is open."""
         with self._lock:
             if self._client is None:
                 self._start()
@@ -107,7 +107,7 @@ class McpConnection:
                 raise self._build_gone_error(words) from error
 
     async def _hold_open(self, ready: concurrent.futures.Future[None]) -> None:
-        """Open the line and hold it until it is to be closed; opening and closing have to be in one task."""
+        """Open the connection and hold it until it is closed; opening and closing must happen in one task."""
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         self._task = asyncio.current_task()
         try:
@@ -115,7 +115,7 @@ class McpConnection:
                 self._client = await stack.enter_async_context(self._create_client())
                 ready.set_result(None)
                 await self._closing.wait()
-        except BaseException as error:  # noqa: BLE001 - whatever a server or its program does wrong ends here
+        except BaseException as error:  # noqa: BLE001 - errors of a server or its program end here
             if not ready.done():
                 ready.set_exception(self._build_gone_error(f"cannot be used: {_words(error)}"))
         finally:
@@ -159,29 +159,29 @@ class McpConnection:
         loop, task, thread = self._loop, self._task, self._thread
         if loop is not None and self._closing is not None and task is not None and thread is not None:
             if thread.is_alive() and not loop.is_closed():
-                # One that never answered is still being opened: it is not waiting to be closed.
-                with suppress(RuntimeError):  # it closed in this very moment
+                # A server that never answered is still being opened: it does not wait for a close.
+                with suppress(RuntimeError):  # it closed at this very moment
                     loop.call_soon_threadsafe(task.cancel if self._client is None else self._closing.set)
             thread.join(10)
         self._client = self._loop = None
 
     def _build_gone_error(self, words: str) -> ServerGone:
-        """Return the error for a server that cannot be spoken to; a bound that it broke is the reason, whatever it looks like here."""
+        """Return the error for a server that cannot be reached; a limit that it exceeded is the reason, whatever the symptom here."""
         broken = self.output.broken
         said = f"was disconnected: {broken}" if broken else words
         return ServerGone(f"the MCP server {self.server.name} {said}", hint=self._hint())
 
     def _hint(self) -> str:
-        """Return the last words of the program, where there are any."""
+        """Return the last output of the program, if there is any."""
         if self.output.broken:
             return "look at what it prints to standard output"
         said = readable(self.output.text[-_QUOTED:]).strip()
         return f"it said: {said}" if said else "look at its table [mcp.NAME] in the configuration file"
 
-    # -- speaking --------------------------------------------------------------------------------------------
+    # -- requests --------------------------------------------------------------------------------------------
 
     def fetch_tools(self) -> list[Offered]:
-        """Return the tools of the server, in the order of their names."""
+        """Return the tools of the server, sorted by name."""
         self.open()
         found = self._wait(self._fetch_tool_pages(), self.server.seconds, None)
         return sorted(found, key=lambda each: each.name)
@@ -207,9 +207,9 @@ class McpConnection:
         seconds: float = 0.0,
         ask: Ask | None = None,
     ) -> CallToolResult:
-        """Call a tool. A server that is gone is started once more; `again`: it is then also asked once more.
+        """Call a tool. A server that is gone is restarted once; with `again`, the call is then repeated too.
 
-        `ask` puts to the person what the server wants to know meanwhile; without it that is declined.
+        `ask` puts the server's questions to the user meanwhile; without it they are declined.
         """
         limit = seconds or self.server.seconds
         return self._ask_server(
@@ -232,7 +232,7 @@ class McpConnection:
             with self._lock:
                 self._end()
                 self._start()
-            if not again:  # it may have done half of it: only what merely looks is asked twice
+            if not again:  # it may be half done: only read-only calls are repeated
                 raise
             return self._wait(work(), limit, stop, ask)
 
@@ -241,7 +241,7 @@ class McpConnection:
         return await self._run_timed(called, seconds)
 
     async def _run_timed(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Within a time in which the server works; while it waits for a person, none passes."""
+        """Limit the time in which the server works; while it waits for the user, none passes."""
         task = asyncio.ensure_future(work)
         left = seconds
         try:
@@ -260,7 +260,7 @@ class McpConnection:
     # -- resources -------------------------------------------------------------------------------------------
 
     def resources(self) -> tuple[list[Resource], list[ResourceTemplate]]:
-        """Return what the server has to read, in the order of the addresses, and the patterns of addresses that it knows."""
+        """Return the server's resources, sorted by address, and its address patterns."""
         self.open()
         return self._wait(self._resources(), self.server.seconds, None)
 
@@ -300,7 +300,7 @@ class McpConnection:
     def _wait(
         self, work: Coroutine[Any, Any, T], seconds: float, stop: Stop | None, ask: Ask | None = None
     ) -> T:
-        """Do something in the loop of the line and wait for it, no longer than allowed."""
+        """Run something in the connection's event loop and wait for it, no longer than allowed."""
         if ask is None:
             return self._wait_for_result(work, seconds, stop, None)
         with self._counting:
@@ -313,10 +313,10 @@ class McpConnection:
                 self._askers -= 1
                 left = self._askers
             while not left and self._put(lambda _: DECLINED):
-                pass  # what came too late to be asked is declined
+                pass  # questions that came too late are declined
 
     def _put(self, ask: Ask) -> bool:
-        """Put to the person what the server wants to know, here, in the thread that waits for its answer; False if it is nothing."""
+        """Put the server's questions to the user here, in the thread that waits for its answer; False if there are none."""
         try:
             wanted, waiting = self._questions.get_nowait()
         except queue.Empty:
@@ -325,7 +325,7 @@ class McpConnection:
         try:
             answered = ask(wanted)
         finally:
-            with suppress(RuntimeError):  # the line was closed meanwhile
+            with suppress(RuntimeError):  # the connection was closed meanwhile
                 waiting.get_loop().call_soon_threadsafe(_settle, waiting, answered)
         return True
 
@@ -343,7 +343,7 @@ class McpConnection:
                 return waiting.result(_TICK)
             except concurrent.futures.TimeoutError as error:
                 if waiting.done() and not waiting.cancelled() and waiting.exception() is not None:
-                    raise self._fault(error, seconds - 5) from error  # the work's own, not the end of a tick
+                    raise self._fault(error, seconds - 5) from error  # its own timeout, not the end of a tick
                 if ask is not None:
                     self._put(ask)
                 rest -= 0.0 if self._asking else _TICK
@@ -361,7 +361,7 @@ class McpConnection:
                 raise self._fault(error, seconds - 5) from error
 
     def _fault(self, error: Exception, seconds: float) -> BackscrollError:
-        """Whatever a call ended with, in our words: no answer of a server may end who asked."""
+        """Convert whatever ended a call to an error of ours: no answer of a server may end the caller."""
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
@@ -382,7 +382,7 @@ def _settle(waiting: asyncio.Future[ServerAnswer], answered: ServerAnswer) -> No
 
 
 def _words(error: BaseException) -> str:
-    """Return what is wrong, out of however many wrappings."""
+    """Return the error message inside any number of wrappers."""
     inner: BaseException = error
     while isinstance(inner, BaseExceptionGroup):
         inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LONGEST = 32_000_000  # bytes of one message; a picture of 10 MB and its base64 fit
 _DEEPEST = 100  # levels of nesting
-_STRAY = 1_000  # lines that are not JSON-RPC, until the program counts as no MCP server
+_STRAY = 1_000  # lines that are not JSON-RPC, after which the program does not count as an MCP server
 _UNASKED = 10_000  # messages in a row that answer nothing
 _KEPT = 16_000  # characters of standard error and stray lines that are kept
 _GENTLE, _HARD = 1.5, 2.0  # seconds from closing its input to SIGTERM, and from there to SIGKILL
@@ -35,20 +35,20 @@ _POLL = 0.02
 
 
 class PipeBroken(Exception):
-    """The server broke a bound; its words say which."""
+    """Raised if the server exceeds a limit; the message says which."""
 
 
 @dataclass(slots=True)
 class ServerOutput:
-    """What a server prints beside the protocol, the last of it, and what was left out of what it offers."""
+    """The end of what a server prints outside the protocol, and what was left out of its offer."""
 
     lines: deque[str] = field(default_factory=deque[str])
     size: int = 0
     left_out: list[str] = field(default_factory=list[str])
-    broken: str = ""  # the bound it broke
+    broken: str = ""  # the limit it exceeded
 
     def keep(self, text: str) -> None:
-        """Keep some text, and forget the oldest where it is too much."""
+        """Keep some text, and drop the oldest beyond the limit."""
         piece = text[-_KEPT:]
         self.lines.append(piece)
         self.size += len(piece)
@@ -57,7 +57,7 @@ class ServerOutput:
 
     @property
     def text(self) -> str:
-        """What is kept, in order."""
+        """The kept text, in order."""
         return "".join(self.lines)
 
 
@@ -91,7 +91,7 @@ async def open_pipe(server: McpServer, root: Path, output: ServerOutput) -> Asyn
 
 
 async def _listen(process: Process, incoming: Any, output: ServerOutput) -> None:
-    """Pass on what the server says; the end of the stream tells the session that there is no more."""
+    """Pass on what the server sends; the end of the stream ends the session's input."""
     import anyio
 
     assert process.stdout is not None
@@ -109,7 +109,7 @@ async def _listen(process: Process, incoming: Any, output: ServerOutput) -> None
 
 
 async def _speak(process: Process, outgoing: Any, incoming: Any) -> None:
-    """Write to the server; where it reads no more, the session is reported, or a request would wait forever."""
+    """Write to the server; if it stops reading, tell the session, or a request would wait forever."""
     import anyio
 
     assert process.stdin is not None
@@ -133,7 +133,7 @@ async def _overhear(process: Process, output: ServerOutput) -> None:
 
 
 async def _lines(source: ByteReceiveStream, longest: int) -> AsyncIterator[bytes]:
-    """Yield lines of a stream; one that is too long breaks the pipe before it is held."""
+    """Yield the lines of a stream; one that is too long breaks the pipe before it is buffered."""
     import anyio
 
     pieces: list[bytes] = []
@@ -154,7 +154,7 @@ async def _lines(source: ByteReceiveStream, longest: int) -> AsyncIterator[bytes
 
 
 class Filter:
-    """What of a server's messages reaches the protocol."""
+    """Filters which of a server's messages reach the protocol."""
 
     def __init__(self, output: ServerOutput) -> None:
         self.output = output
@@ -162,7 +162,7 @@ class Filter:
         self.unasked = 0
 
     def take(self, line: bytes) -> SessionMessage | None:
-        """Return the message of a line; None if it is not one."""
+        """Parse the message of a line; None if it is not one."""
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
@@ -179,7 +179,7 @@ class Filter:
         return SessionMessage(message)
 
     def check(self, message: object) -> None:
-        """Count a message, and take out of it what is not valid."""
+        """Count a message, and remove invalid parts."""
         from mcp_types import JSONRPCError, JSONRPCResponse
 
         if isinstance(message, JSONRPCResponse | JSONRPCError):
@@ -199,9 +199,9 @@ class Filter:
 
 
 def _parse_leniently(line: bytes) -> object:
-    """JSON that the strict reader refuses for one place in it: lone surrogates are replaced, what is nested too deep is cut off.
+    """Parse JSON that the strict reader rejects for one place in it: lone surrogates are replaced, deep nesting is cut off.
 
-    Without this the answer would be lost as a whole, and who waits for it would wait until the time is up.
+    Otherwise the whole answer would be lost, and its caller would wait until the time is up.
     """
     return _cut(json.loads(line), 0)
 
@@ -220,7 +220,7 @@ def _cut(value: object, depth: int) -> object:
 
 
 def keep_valid(result: dict[str, Any]) -> list[str]:
-    """Take the entries out of a list of tools or resources that are not valid; says which, and why."""
+    """Remove invalid entries from a list of tools or resources; return which, and why."""
     from mcp_types import Resource, ResourceTemplate, Tool
 
     out: list[str] = []
@@ -259,7 +259,7 @@ def _name(entry: object) -> str:
 
 
 async def _end(process: Process) -> None:
-    """Close the program's input, and end it and its children where it does not end by itself."""
+    """Close the program's input; end it and its children if it does not end by itself."""
     import anyio
 
     if process.stdin is not None:
@@ -280,14 +280,14 @@ async def _wait(done: Callable[[], bool], seconds: float) -> bool:
     import anyio
 
     with anyio.move_on_after(seconds):
-        while not done():  # noqa: ASYNC110 - a process gives no event for the end of its group
+        while not done():  # noqa: ASYNC110 - there is no event for the end of a process group
             await anyio.sleep(_POLL)
         return True
     return done()
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """Return False if no process of the group is left."""
+    """Signal a process group; return False if no process of it is left."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:

@@ -1,7 +1,7 @@
 """Questions an MCP server asks the user during a call.
 
-Owns the questions, reading the answers as the server's form wants them (asked once more where one does not fit), and declining: by
-an empty answer, or because no user is present. Nothing that was not typed is sent. Refuses: the line (`agent/mcp/line`), secrets (the
+Owns the questions, reading the answers as the server's form requires (asked once more if one does not fit), and declining: by
+an empty answer, or because no user is present. Only what was typed is sent. Refuses: the connection (`agent/mcp/line`), secrets (the
 protocol forbids servers to ask for them this way). Words: `mcp_client_asking.toml`.
 """
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from backscroll.agent.person import Person
 
 _TRIES = 3
-_WORDS = 2_000  # characters of what a server says
+_WORDS = 2_000  # characters of a server's text
 _YES = frozenset({"y", "yes", "true", "1", "ok", "是", "好", "对"})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerQuestion:
-    """What a server wants to know."""
+    """A question of a server."""
 
     server: str
     message: str
     schema: Mapping[str, Json]  # of a flat object; empty: only yes or no
-    url: str = ""  # an address that the person is to open
+    url: str = ""  # an address for the user to open
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """What the person says to it."""
+    """The user's answer to it."""
 
     action: Literal["accept", "decline"]
     content: Mapping[str, Json] | None = None
@@ -56,14 +56,14 @@ def _table() -> Mapping[str, Mapping[str, str]]:
 
 
 class QuestionRelay:
-    """Puts what a server wants to know before the person."""
+    """Puts a server's questions to the user."""
 
     def __init__(self, person: Person, language: str) -> None:
         self._person = person
         self._words = _table()["zh" if language.startswith("zh") else "en"]
 
     def ask(self, wanted: ServerQuestion) -> ServerAnswer:
-        """Ask for everything, one after another; the first that is declined declines all."""
+        """Ask all questions, one after another; declining one declines all."""
         head = self._say("asks", server=wanted.server, message=readable(wanted.message)[:_WORDS].strip())
         properties = cast("Mapping[str, Mapping[str, Json]]", wanted.schema.get("properties") or {})
         if wanted.url or not properties:
@@ -87,7 +87,7 @@ class QuestionRelay:
     def _field(
         self, head: str, name: str, about: Mapping[str, Json], *, needed: bool
     ) -> dict[str, Json] | None:
-        """One entry of the form; empty if it is left out, None if the person declines."""
+        """Ask for one entry of the form; empty if it is left out, None if the user declines."""
         title, told = (
             readable(str(about.get(key) or "")).strip()[:_WORDS] for key in ("title", "description")
         )
@@ -117,7 +117,7 @@ class QuestionRelay:
         return tuple(_choices(about)) if about.get("type") != "array" else ()
 
     def _value(self, name: str, about: Mapping[str, Json], said: str) -> Json:
-        """Return an answer as the form wants it."""
+        """Return an answer as the form requires."""
         value: Json = said
         if about.get("type") == "boolean":
             value = said.lower() in _YES
@@ -135,7 +135,7 @@ class QuestionRelay:
 
 
 def _choices(about: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what can be chosen, as people read it, and what is sent for it."""
+    """Return the choices as shown, with the value that is sent for each."""
     titled = about.get("oneOf") or about.get("anyOf")
     if isinstance(titled, list):
         rows = [cast("Mapping[str, Json]", r) for r in cast("list[Json]", titled) if isinstance(r, Mapping)]

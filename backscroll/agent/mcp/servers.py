@@ -1,7 +1,7 @@
 """Configured MCP servers: the tables `[mcp.NAME]` of the configuration file.
 
-Owns the noun, reading and checking the tables. A server is a program (`command`, `args`, `env`) or an address (`url`, `headers`).
-`${NAME}` in a value is taken from the environment, so that keys need not are in the file. Refuses: starting anything
+Owns `McpServer`, and reading and checking the tables. A server is a program (`command`, `args`, `env`) or an address (`url`, `headers`).
+`${NAME}` in a value is taken from the environment, so that keys need not be in the file. Refuses: starting anything
 (`agent/mcp/client`).
 """
 
@@ -31,20 +31,20 @@ class McpServer:
     """One MCP server."""
 
     name: str
-    command: str = ""  # a program, spoken to over its standard input and output
+    command: str = ""  # a program, connected by its standard input and output
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=_none, repr=False)  # beside PATH, HOME and their like
+    env: Mapping[str, str] = field(default_factory=_none, repr=False)  # besides PATH, HOME and the like
     cwd: str = ""  # where the program is started; empty: in the folder of the agent
-    url: str = ""  # … or an address, spoken to over streamable HTTP
+    url: str = ""  # … or an address, connected by streamable HTTP
     headers: Mapping[str, str] = field(default_factory=_none, repr=False)
     seconds: float = 60.0  # that starting it, or one call, may take
     tools: tuple[str, ...] = ()  # only these; empty: all of them
 
 
 def usable_servers() -> tuple[list[McpServer], list[str]]:
-    """Return the servers of the configuration file whose tables are right, in its order, and what is wrong with each of the others.
+    """Return the valid servers of the configuration file, in its order, and what is wrong with each of the others.
 
-    Those that are `off` are left out.
+    Servers that are `off` are left out.
     """
     found: list[McpServer] = []
     problems: list[str] = []
@@ -60,7 +60,7 @@ def usable_servers() -> tuple[list[McpServer], list[str]]:
 
 
 def server_of(name: str, table: Any) -> McpServer | None:
-    """One table, checked; None if it is off."""
+    """Check one table; None if the server is off."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"[mcp.{name}]: not a name", hint="use up to 32 letters, digits, _ and -")
     if not isinstance(table, Mapping):
@@ -117,7 +117,7 @@ def _table(name: str, given: Mapping[str, Any], key: str) -> Mapping[str, str]:
 
 
 def _fill_variables(name: str, text: str) -> str:
-    """`${NAME}` replaced by the variable of that name."""
+    """Replace `${NAME}` with the variable of that name."""
 
     def value(found: re.Match[str]) -> str:
         known = os.environ.get(found[1])

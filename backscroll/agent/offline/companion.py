@@ -1,8 +1,8 @@
 """The offline assistant: the client used when no model is configured.
 
-Owns a client that calls no model: it follows orders (as calls of tools, so that the same loop asks, runs and records them) and answers
-everything else by quoting the record. It invents nothing, costs nothing, and gives the same answer to the same record. It says that
-it is not a model, in full once per conversation. Refuses: understanding language beyond its small list of orders.
+Owns a client that calls no model: it runs explicit commands (as tool calls, so that the same loop asks, runs and records them) and answers
+everything else by quoting history. It invents nothing, costs nothing, and gives the same answer to the same history. It says that
+it is not a model, in full once per conversation. Refuses: understanding language beyond its short list of commands.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 _MODEL = "companion"
 _PIECE = re.compile(r"\s*[\u2e80-\u9fff\uff00-\uffef]{1,6}|\s*[^\s\u2e80-\u9fff\uff00-\uffef]+|\s+")
 _HAN, _LATIN = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[A-Za-z]{2,}")
-_LOOK_BACK = 200  # messages in which the notice is looked for
+_LOOK_BACK = 200  # messages that are searched for the notice
 
 
 @dataclass(frozen=True, slots=True)
 class _Situation:
-    """How the thread is: what was said last, and what tools have answered since."""
+    """The state of the thread: the last message, and the tool results since."""
 
-    newest: Message | None  # of the person
-    results: tuple[Message, ...]  # behind the last reply; empty where the person has spoken since
+    newest: Message | None  # of the user
+    results: tuple[Message, ...]  # after the last reply; empty if the user has spoken since
 
 
 class Companion:
-    """A `Client` of the wire openai-chat that answers from the record of a thread."""
+    """A `Client` of the wire openai-chat that answers from the history of a thread."""
 
     wire: Wire = "openai-chat"
     provider: str = OFFLINE
@@ -51,7 +51,7 @@ class Companion:
         self._record_end = threading.Event()
 
     def complete(self, request: Request) -> Reply:
-        """Return the whole answer at once."""
+        """Return the complete answer."""
         return self._reply(request)
 
     def stream(self, request: Request) -> Iterator[StreamEvent]:
@@ -68,11 +68,11 @@ class Companion:
         yield Done(reply)
 
     def abort(self) -> None:
-        """End an answer that is being given."""
+        """Stop the current answer."""
         self._record_end.set()
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
     def _check(self) -> None:
         if self._record_end.is_set():
@@ -103,7 +103,7 @@ class Companion:
 
     def _reply_with_call(self, order: CompanionOrder) -> Reply:
         written = json.dumps(order.arguments, ensure_ascii=False)
-        # The head grows with every message, so no two calls of a thread have the same name.
+        # The head grows with every message, so call ids are unique within a thread.
         call = ToolCall(f"offline_{self._thread.head}", order.tool, written)
         raw = {
             "role": "assistant",
@@ -126,7 +126,7 @@ class Companion:
         return _Situation(None, tuple(reversed(results)))
 
     def _language(self, text: str) -> str:
-        """Of what was said last, where that can be determined; else of the conversation."""
+        """Return the language of the last message, if that can be determined; else of the conversation."""
         known = language_of(text) or ("zh" if _HAN.search(text) else "")
         if not known and len(_LATIN.findall(text)) > 2 and order_of(text) is None:
             known = "en"

@@ -1,8 +1,8 @@
 """Explicit commands for the offline assistant, in English and Chinese.
 
-Owns turning one line (`read README.md`, `运行 git status`, `crop top 5`) into a call of a tool. What is not clearly an order is none:
-a question that begins with the same word goes to the record instead. Refuses: carrying anything out (the loop does, asking as
-ever).
+Owns parsing one line (`read README.md`, `运行 git status`, `crop top 5`) into a tool call. What is not clearly a command is not one:
+a question that begins with the same word is answered from history instead. Refuses: running anything (the loop does, with the usual
+approval).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _CROP = re.compile(
     re.IGNORECASE,
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_MOST_WORDS = 4  # that a path may have: more is a sentence
+_MOST_WORDS = 4  # words that a path may have: more is a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class TodoLine:
-    """One line of the list that the person keeps."""
+    """One line of the to-do list."""
 
     text: str
     status: str = "pending"
@@ -42,7 +42,7 @@ class TodoLine:
 
 @dataclass(frozen=True, slots=True)
 class CompanionOrder:
-    """A tool to be called; `trouble` names a sentence of the companion where the order makes no sense."""
+    """A tool to call; `trouble` names the companion's reply if the command makes no sense."""
 
     tool: str
     arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -51,23 +51,23 @@ class CompanionOrder:
 
 @cache
 def tables() -> dict[str, Json]:
-    """Return what the companion understands and says."""
+    """Return the tables of what the companion understands and says."""
     return tomllib.loads((files("backscroll.agent") / "companion.toml").read_text(encoding="utf-8"))
 
 
 def asks_for_help(text: str) -> bool:
-    """Return True if the user wants to know what can be said."""
+    """Return True if the user asks which commands there are."""
     return text.strip().lower() in tables()["words"]["help"]
 
 
 def usages(language: str, tools: Sequence[str]) -> list[str]:
-    """Return how orders are written, for the tools that are there."""
+    """Return the syntax of the commands, for the tools that are available."""
     found = cast("list[dict[str, str]]", tables()["orders"])
     return [order[f"usage_{language}"] for order in found if order["tool"] in tools]
 
 
 def order_of(text: str, todos: Sequence[TodoLine] = ()) -> CompanionOrder | None:
-    """Return the order in a line; None if it is none."""
+    """Parse the command in a line; None if there is none."""
     text = text.strip()
     if text.startswith(("!", "！")) and text[1:].strip():
         return CompanionOrder("run_command", {"command": text[1:].strip()})
@@ -82,7 +82,7 @@ def order_of(text: str, todos: Sequence[TodoLine] = ()) -> CompanionOrder | None
 
 
 def _behind(text: str, table: Mapping[str, Json]) -> str | None:
-    """Return what is behind the word of an order; None if the text does not begin with one."""
+    """Return the text after the command word; None if the text does not begin with one."""
     colon = table["takes"] == "after_colon"
     for word in cast("list[str]", [*table["en"], *table["zh"]]):
         if text[: len(word)].lower() != word:
@@ -97,7 +97,7 @@ def _behind(text: str, table: Mapping[str, Json]) -> str | None:
 
 
 def _apart(word: str, rest: str, takes: str) -> bool:
-    """Return True if a word ends here: a blank or a colon follows, or (Chinese needs none) something that is no Chinese word."""
+    """Return True if a word ends here: a blank or a colon follows, or (Chinese needs none) something that is not a Chinese word."""
     if not rest or rest[0] in " \t:：\u3000":
         return True
     if not _HAN.match(word):
@@ -201,7 +201,7 @@ def _crop(tool: str, rest: str, _todos: Sequence[TodoLine]) -> CompanionOrder | 
         "crop_amount": int(found["n"]),
     }
     if summary := (found["summary"] or "").strip():
-        arguments["deleted_messages_summary"] = summary  # without one, the engine makes it
+        arguments["deleted_messages_summary"] = summary  # without a summary, the engine writes one
     return CompanionOrder(tool, arguments)
 
 

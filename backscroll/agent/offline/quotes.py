@@ -1,7 +1,7 @@
 """Answers of the offline assistant: quotes from history.
 
-Owns finding what answers a question (in the thread, then in its project, then by words), quoting it with who said it, when, and its
-handle, and telling what tools have done. Every sentence about the past is a quote, or says that there is none; the companion's own
+Owns finding what answers a question (in the thread, then in its project, then by keywords), quoting it with author, time and
+handle, and reporting what tools have done. Every sentence about the past is a quote, or says that there is none; the companion's own
 answers are never quoted again. Refuses: understanding orders (`agent/offline/orders`).
 """
 
@@ -24,14 +24,14 @@ from backscroll.vocab.part import Json, Text, ToolCall, ToolResult
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-#: Under this name the companion is in the log.
+#: The companion's author name in the log.
 OFFLINE = "offline"
 _QUOTES = 5
 _LONGEST = 280  # characters of a quote
-_BUDGET = 1500  # tokens that are looked at
-_FLOOR = -3.0  # odds (a logarithm) below which something is not an answer
-_LOOK_BACK = 200  # messages in which talk with the companion is looked for
-#: Orders that tell something.
+_BUDGET = 1500  # tokens that are searched
+_FLOOR = -3.0  # log odds below which a result is not an answer
+_LOOK_BACK = 200  # messages that are searched for talk with the companion
+#: Commands whose result is reported in words.
 _TELLING = frozenset({"remember", "attempt_completion", "start_new_task", "update_todos"})
 _LINES, _CHARACTERS = 24, 2400  # of a tool's output
 
@@ -53,7 +53,7 @@ class Quote:
 
     @property
     def line(self) -> str:
-        """As it is shown."""
+        """The quote as it is shown."""
         return f"- {self.handle} {self.speaker}, {self.at[:16].replace('T', ' ')}: “{self.text}”"
 
 
@@ -92,11 +92,11 @@ def _recall_quotes(thread: Thread, text: str, language: str, own: set[Ref], scop
     try:
         found = recall(thread, text, _BUDGET, scope=scope, limit=_QUOTES * 4, exclude=own)
     except BackscrollError:
-        return []  # nothing can be found in it, or the store cannot look now: then the words alone may do
+        return []  # it cannot be searched for, or the store is unavailable: keywords alone may do
     out: list[Quote] = []
     for item in found.items:
         if item.score < _FLOOR and not _shares(text, item.text):
-            continue  # among few texts odds say little: there, the words have to agree
+            continue  # among few texts odds mean little: the keywords have to match too
         message = _standing(thread, item.thread, item.message)
         if message is None or message.revision in own or not _is_source(message):
             continue
@@ -136,15 +136,15 @@ def _search_quotes(thread: Thread, text: str, language: str, own: set[Ref]) -> l
 
 
 def _shares(question: str, text: str) -> bool:
-    """Return True if a text has at least half of what a question is about."""
+    """Return True if a text contains at least half of a question's keywords."""
     asked = set(subject_words(question))
     return bool(asked) and 2 * len(asked & set(subject_words(text))) >= len(asked)
 
 
 def _own_talk(thread: Thread, question: Message | None) -> set[Ref]:
-    """Revisions that answer nothing: the question itself, what the companion said, and the questions and orders it was given.
+    """Return revisions that answer nothing: the question itself, the companion's replies, and the questions and commands it was given.
 
-    What a person told it stays: that is recorded like everything else.
+    What the user told it stays: that is recorded like everything else.
     """
     out = {question.revision} if question is not None else set[Ref]()
     answered = False
@@ -177,7 +177,7 @@ def _standing(thread: Thread, where: str, message: Ref) -> Message | None:
 
 
 def _is_source(message: Message) -> bool:
-    """Return False for instructions, for orders, and for what the companion itself said: a quote of a quote is not a source."""
+    """Return False for instructions, for commands, and for the companion's own replies: a quote of a quote is not a source."""
     if message.role == "user":
         order = order_of(message.text)
         return order is None or order.tool in _TELLING
@@ -204,7 +204,7 @@ def _shorten_text(text: str) -> str:
 
 
 def outcome(results: Sequence[Message], language: str) -> str:
-    """Return what came of the calls of the last reply, each in a line and with the beginning of what it printed."""
+    """Return the results of the last reply's calls, each in a line with the beginning of its output."""
     out: list[str] = []
     for message in results:
         facts = cast("Mapping[str, Json]", message.content.metadata.get(ACT) or {})
@@ -249,7 +249,7 @@ def _block(lines: Sequence[str], message: Ref, language: str) -> str:
 
 
 def todos_of(thread: Thread) -> list[TodoLine]:
-    """Return the list of to-dos as it was last written."""
+    """Return the to-do list as it was last written."""
     for message in thread.legible.messages(0, 400, newest_first=True):
         for part in reversed(message.parts):
             if isinstance(part, ToolCall) and part.name == "update_todos":

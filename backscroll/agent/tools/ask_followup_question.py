@@ -1,6 +1,6 @@
-"""The tool `ask_followup_question`: the person is asked, and the run goes on with the answer.
+"""The tool `ask_followup_question`: ask the user, and continue with the answer.
 
-Where nobody is there the run ends with the question open.
+If no user is present, the run ends with the question open.
 """
 
 from __future__ import annotations

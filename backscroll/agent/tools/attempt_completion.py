@@ -1,7 +1,7 @@
-"""The tool `attempt_completion`: a result is put before the person, whose verdict decides what happens to the task.
+"""The tool `attempt_completion`: submit a result for the user's verdict, which decides how the task continues.
 
-Owns the way from the call to the verdict: a task is started from the user's request where none runs, the attempt is written down,
-the person judges, and the task is completed, sent back with feedback and a new plan, or left open where nobody is there.
+Owns the way from the call to the verdict: a task is started from the user's request if none is open, the attempt is recorded,
+the user judges, and the task is completed, sent back with feedback and a new plan, or left open if no user is present.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.vocab.task import Task
 
-_IMAGE = 10_000_000  # bytes of one
+_IMAGE = 10_000_000  # bytes of one image
 _TITLE = 80
-_LOOKED = 400  # messages in which the request is looked for
+_LOOKED = 400  # messages that are searched for the request
 _TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
@@ -68,7 +68,7 @@ def attempt_completion(context: ToolContext, result: str, command: str = "") -> 
 
 
 def _task(thread: Thread) -> Task:
-    """The task at hand; where there is none, one that begins with the user's latest request."""
+    """Return the current task; if there is none, start one from the user's latest request."""
     current = thread.tasks.current()
     if current is not None:
         return current
@@ -79,11 +79,11 @@ def _task(thread: Thread) -> Task:
 
 
 def _sent_back(context: ToolContext, task: Task, verdict: Judgement, result: str) -> ToolOutput:
-    """The result is not good enough: what the person says, and what follows from it."""
+    """Return the result for work sent back: the user's feedback, and the plan made from it."""
     images, trouble = _images(verdict.images)
     feedback = verdict.feedback.strip()
     tasks = context.thread.tasks
-    # The feedback is the result of this call: saying it once more as the user's message would part call and result.
+    # The feedback is the result of this call: a further user message would separate call and result.
     again = tasks.incomplete(feedback or "not accepted", [data for data, _ in images], task, say=False)
     words = [f"The person did not accept the result. Feedback: {feedback or '(none was given)'}", *trouble]
     if not feedback and not images:
@@ -107,7 +107,7 @@ def _sent_back(context: ToolContext, task: Task, verdict: Judgement, result: str
 
 
 def _images(names: tuple[str, ...]) -> tuple[list[tuple[bytes, str]], list[str]]:
-    """The pictures that came with the feedback, and what is wrong with those that cannot be used."""
+    """Return the images attached to the feedback, and what is wrong with those that cannot be used."""
     good: list[tuple[bytes, str]] = []
     trouble: list[str] = []
     for name in names:

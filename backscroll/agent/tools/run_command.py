@@ -1,6 +1,6 @@
-"""The tool `run_command`: a command line in the working folder.
+"""The tool `run_command`: run a command line in the working folder.
 
-Owns the words of its result, and in which sandbox it runs. Refuses: folders outside.
+Owns the text of its result, and the sandbox it runs in. Refuses: folders outside.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.agent.commands.sandbox import Sandbox
 
-_MORE = 10  # times the usual limit is what a call may ask for
+_MORE = 10  # a call may ask for this many times the usual limit
 
 
 def _seconds(context: ToolContext, wanted: float | None) -> float:
@@ -35,7 +35,7 @@ def _folder(context: ToolContext, folder: str) -> Path:
 
 
 def _sandbox(context: ToolContext) -> Sandbox | None:
-    """What commands are held in, by the settings; who wants no sandbox does not load one."""
+    """Return the sandbox of commands, according to the settings; without one, its module is not loaded."""
     settings = context.thread.engine.settings
     if settings.agent_sandbox == "off":
         return None
@@ -113,7 +113,7 @@ def run_command(
 def render_result(
     done: CommandResult, sandbox: Sandbox | None = None, left: Sequence[str] = ()
 ) -> ToolOutput:
-    """What became of a command, for the model and for the person; `left` is what it left for git to run."""
+    """Return the result of a command, for the model and for the user; `left` is what it left for git to run."""
     lines = done.output.count("\n") + (1 if done.output and not done.output.endswith("\n") else 0)
     size = f"{lines:,} lines" if lines != 1 else "1 line"
     line = f"{done.ending}, {size}" if done.output else f"{done.ending}, no output"

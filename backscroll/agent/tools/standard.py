@@ -1,4 +1,4 @@
-"""Which tools every agent has, and in which order models see them.
+"""The tools that every agent has, in the order in which models see them.
 
 Owns the list; the order never changes, because it is part of the cached prefix of every prompt.
 """
@@ -28,7 +28,7 @@ from backscroll.agent.tools.update_todos import update_todos
 
 
 def standard_tools(root: Path | None = None) -> list[Tool]:
-    """Our own tools; without a folder to work in, those that need none."""
+    """Return the built-in tools; without a folder, only those that need none."""
     files: list[Tool] = [
         read_file,
         list_files,

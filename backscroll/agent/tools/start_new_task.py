@@ -1,4 +1,4 @@
-"""The tool `start_new_task`: what came before is summed up and leaves the prompt, and a new task begins."""
+"""The tool `start_new_task`: summarize what came before, take it out of the prompt, and begin a new task."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The tool `update_todos`: the list of what is to be done, replaced as a whole.
+"""The tool `update_todos`: replace the to-do list as a whole.
 
-The list lives in the call itself: the engine reads open to-dos from there, and every prompt keeps them, whatever is condensed.
+The list is stored in the call itself: the engine reads open to-dos from there, and every prompt keeps them, whatever is condensed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Todo:
 
 
 def _preview(_context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
-    """The list is the call: its name says enough on one line."""
+    """Preview the call: its name is enough on one line, since the list is the call."""
     rows = [_row(Todo(**each)) for each in arguments["todos"]]
     return Preview("update_todos", text="\n".join(rows))
 

@@ -1,7 +1,7 @@
 """Prompt validation: check a prompt against the rules of its wire, and repair it.
 
-Owns: `check`, which names every rule that a prompt breaks, and `repair`, which repairs it: deterministic, idempotent, without a
-clock, and what is right stays as it is to the byte. Both are one walk, so they can never disagree. Not here: building prompts;
+Owns: `check`, which names every rule that a prompt breaks, and `repair`, which fixes them: deterministic, idempotent, without a
+clock, and valid parts stay byte for byte. Both are one walk, so they can never disagree. Not here: building prompts;
 `assemble/wires` does.
 """
 
@@ -27,12 +27,12 @@ _MENDERS: Final[Mapping[Wire, tuple[str, Callable[[PromptDraft], None]]]] = {
     "openai-responses": ("input", responses.mend),
     "anthropic": ("messages", anthropic.mend),
 }
-_LOOKS: Final = 12  # repairing one thing may show another; three looks have always been enough
+_LOOKS: Final = 12  # one repair may expose another problem; three passes have always been enough
 
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """A prompt that breaks no rule, and what was done to it.
+    """A valid prompt, and the repairs that were made.
 
     `origins` names for each message the places in the given list that it came from; it is empty for what was added.
     """
@@ -55,11 +55,11 @@ def check(
     options: Mapping[str, Json] | None = None,
     same_model: bool = True,
 ) -> list[PromptFlaw]:
-    """Return every rule that the prompt breaks, in the order in which it is read; an empty list where it breaks none.
+    """Return every rule that the prompt breaks, in reading order; an empty list if it is valid.
 
     `system` is Anthropic's system prompt or the instructions of a Responses request; `tools=None` means that they are not given
     here, an empty list that none are sent; `options` are the other fields of the request (`store`, `thinking`, …).
-    `same_model=False`: the replies were made by another model, so signatures and sealed reasoning are worth nothing.
+    `same_model=False`: another model made the replies, so signatures and sealed reasoning are invalid.
     """
     draft = _open_draft(messages, checked_wire(wire), system, tools, model, options, same_model)
     _MENDERS[checked_wire(wire)][1](draft)
@@ -76,7 +76,7 @@ def repair(
     options: Mapping[str, Json] | None = None,
     same_model: bool = True,
 ) -> RepairResult:
-    """Return the prompt as the wire wants it: the same messages to the byte where nothing is wrong with them."""
+    """Return the prompt with all rules satisfied; valid messages are unchanged byte for byte."""
     draft = _open_draft(messages, checked_wire(wire), system, tools, model, options, same_model)
     mend = _MENDERS[checked_wire(wire)][1]
     for _ in range(_LOOKS):

@@ -1,7 +1,7 @@
-"""Thinking is bound to its prefix: what may come before a thinking block when it is sent back.
+"""Binding of thinking to its prefix: what may precede a thinking block when it is sent back.
 
 Owns: the form of an Anthropic request that counts (cache marks, limits and choices do not), which thinking became invalid between
-two requests and where they part, and whether a prompt is the one before plus something at its end, on every wire. Not here:
+two requests and where they diverge, and whether a prompt is the previous one plus something at its end, on every wire. Not here:
 repairing; thinking that lost its prefix can only be left out.
 """
 
@@ -22,16 +22,16 @@ from backscroll.formats.sources.rows import as_array, as_object, as_text
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Wire
 
-#: The digest of the bytes behind an address, where the sender knows it.
+#: Returns the digest of the bytes behind an address, if the sender knows it.
 Fetched: TypeAlias = Callable[[str], str | None]
 
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
-_BYTES: Final = "bytes"  # what stands for a source whose bytes are known
+_BYTES: Final = "bytes"  # replaces a source whose bytes are known
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A prompt as it was sent, with what belongs to the cached prefix."""
+    """A prompt as it was sent, with everything in the cached prefix."""
 
     messages: Sequence[Mapping[str, Json]]
     wire: Wire
@@ -42,18 +42,18 @@ class Sent:
 
 
 class RequestPiece(NamedTuple):
-    """One block of a request as it counts for what comes after it."""
+    """One block of a request as it counts for later blocks."""
 
     role: str
     digest: str
     message: int
     block: int
-    thought: str = ""  # what names it, for thinking: its signature or its sealed data
+    thought: str = ""  # the identity of thinking: its signature or its sealed data
     compacts: bool = False  # the service's own summary of everything before
 
     @property
     def where(self) -> str:
-        """Its place in the request."""
+        """Its path in the request."""
         return f"messages[{self.message}].content[{self.block}]"
 
 
@@ -67,15 +67,15 @@ class RequestForm:
 
 
 class Mismatch(NamedTuple):
-    """Where a request parts from what its thinking was made under."""
+    """Where a request diverges from the one in which its thinking was made."""
 
-    where: str  # the first place that differs: system, tools, messages[3].content[0]
+    where: str  # the first difference: system, tools, messages[3].content[0]
     what: str
-    invalid: tuple[RequestPiece, ...]  # thinking that is worth nothing any more
+    invalid: tuple[RequestPiece, ...]  # thinking that is no longer valid
 
 
 class BoundThinking(NamedTuple):
-    """A thinking block, and what came before it when it was made."""
+    """A thinking block, and what preceded it when it was made."""
 
     form: RequestForm
     before: tuple[RequestPiece, ...]
@@ -83,9 +83,9 @@ class BoundThinking(NamedTuple):
 
 
 def form_of(sent: Sent, fetched: Fetched | None = None) -> RequestForm:
-    """Return what counts of a request. `fetched` gives the digest of the bytes behind an address."""
+    """Return the parts of a request that count. `fetched` gives the digest of the bytes behind an address."""
     tools = [data for tool in sent.tools if (data := as_object(_normalize_value(tool, None))) is not None]
-    # A deferred tool is not part of the prompt until a message points to it: it counts with the block that does.
+    # A deferred tool is not part of the prompt until a message refers to it: it counts with the block that does.
     deferred = {as_text(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
     pieces: list[RequestPiece] = []
     for n, message in enumerate(sent.messages):
@@ -114,7 +114,7 @@ def _identify_block(block: Mapping[str, Json]) -> str:
 
 
 def _find_tool_names(value: Json) -> Iterator[str]:
-    """Yield names of tools that a block calls or points to."""
+    """Yield names of tools that a block calls or refers to."""
     data = as_object(value) or {}
     if data.get("type") == "tool_use":
         yield as_text(data.get("name"))
@@ -125,7 +125,7 @@ def _find_tool_names(value: Json) -> Iterator[str]:
 
 
 def _normalize_value(value: Json, fetched: Fetched | None) -> Json:
-    """Return a value without its cache marks; attachments by their bytes where these are known."""
+    """Return a value without its cache marks; attachments by their bytes if these are known."""
     items, data = as_array(value), as_object(value)
     if items is not None:
         return [_normalize_value(item, fetched) for item in items]
@@ -164,7 +164,7 @@ def check_binding(
     fetched: Fetched | None = None,
     enforced: bool | None = None,
 ) -> list[PromptFlaw]:
-    """Find thinking that the service will refuse, by the requests before it (the last one is enough).
+    """Find thinking that the service will refuse, given the requests before it (the last one is enough).
 
     Thinking that first appears in a request was made by the reply to the one before. `enforced` says whether the model binds
     thinking at all; left out, its name decides.
@@ -182,7 +182,7 @@ def check_binding(
 
 
 def bound_by(forms: Sequence[RequestForm]) -> dict[str, BoundThinking]:
-    """Return what each thinking block of some requests in a row was made under, by its name."""
+    """Return the prefix of each thinking block in consecutive requests, by the block's identity."""
     out: dict[str, BoundThinking] = {}
     for number, form in enumerate(forms):
         for place, piece in enumerate(form.pieces):
@@ -198,7 +198,7 @@ def bound_by(forms: Sequence[RequestForm]) -> dict[str, BoundThinking]:
 
 
 def mismatch(known: Mapping[str, BoundThinking], form: RequestForm) -> Mismatch | None:
-    """Return the first thinking block that does not come after what it was made under; None if all do."""
+    """Return the first thinking block whose prefix has changed; None if there is none."""
     for place, piece in enumerate(form.pieces):
         bound = known.get(piece.thought) if piece.thought else None
         parted = None if bound is None else _find_divergence(bound, form, place)
@@ -209,7 +209,7 @@ def mismatch(known: Mapping[str, BoundThinking], form: RequestForm) -> Mismatch 
 
 
 def _find_divergence(bound: BoundThinking, form: RequestForm, place: int) -> tuple[str, str] | None:
-    """Return where the words before a thinking block differ from those it was made under."""
+    """Return where the text before a thinking block differs from its original prefix."""
     here = form.pieces[place]
     if bound.digest != here.digest:
         return here.where, "a thinking block is not as it was"
@@ -221,7 +221,7 @@ def _find_divergence(bound: BoundThinking, form: RequestForm, place: int) -> tup
     summed = max((n for n, piece in enumerate(before) if piece.compacts), default=None)
     now = [piece for piece in before if not piece.thought]
     then = [piece for piece in bound.before if not piece.thought]
-    if summed is not None:  # the service wrote what stands for everything up to here
+    if summed is not None:  # a summary by the service replaces everything up to here
         now = [piece for piece in before[summed + 1 :] if not piece.thought]
         then = then[len(then) - len(now) :] if len(now) <= len(then) else then
     for one, two in zip(then, now, strict=False):
@@ -241,7 +241,7 @@ def _find_divergence(bound: BoundThinking, form: RequestForm, place: int) -> tup
 
 
 def check_growth(before: Sent, after: Sent) -> list[PromptFlaw]:
-    """Check that a prompt is the one before plus something at its end, cache marks aside; name the first place that differs."""
+    """Check that a prompt is the previous one plus something at its end, cache marks aside; name the first difference."""
     rule = rules()["V11"]
     where = _grown_from(before, after)
     return [] if where is None else [PromptFlaw(rule, where, "not what was sent before", rule.hint)]
@@ -265,7 +265,7 @@ def _grown_from(before: Sent, after: Sent) -> str | None:
 
 
 def _continues(one: Mapping[str, Json], two: Mapping[str, Json], *, grown: bool) -> bool:
-    """Return True if a message is the same, or the last one with something behind what it said."""
+    """Return True if a message is unchanged, or is the last one with something appended."""
     first, second = _normalize_value(one.get("content"), None), _normalize_value(two.get("content"), None)
     rest = [dumps({k: v for k, v in m.items() if k != "content"}) for m in (one, two)]
     if rest[0] != rest[1]:

@@ -1,6 +1,6 @@
-"""JSON that any wire can carry: no lone surrogates, no numbers that JSON does not have, only JSON values.
+"""JSON that any wire can carry: no lone surrogates, no invalid numbers, only JSON values.
 
-Owns: finding and repairing what is wrong inside strings, numbers and keys, at any depth; what is right stays the same object. Not
+Owns: finding and repairing invalid strings, numbers and keys, at any depth; a valid value stays the same object. Not
 here: values that are not JSON at all.
 """
 
@@ -18,12 +18,12 @@ _DEEPEST: Final = 200  # levels of lists and objects; real ones have a dozen
 
 
 def clean_json(value: Json) -> Json:
-    """Return the value as JSON that UTF-8 can hold: the same object where nothing is wrong with it."""
+    """Return the value as JSON that UTF-8 can encode; the same object if it is valid already."""
     return value if _is_clean(value) else _clean_value(value)
 
 
 def _is_clean(value: Json) -> bool:
-    """Check level by level, because every message of every prompt passes here and almost all are clean."""
+    """Check level by level, because every message of every prompt is checked and almost all are clean."""
     level: list[Json] = [value]
     for _ in range(_DEEPEST):
         below: list[Json] = []

@@ -1,7 +1,7 @@
-"""A prompt draft during check and repair.
+"""The state of a prompt during check and repair.
 
-Owns: entries with the places they came from, and the list of what was found. One walk both finds and repairs, so that what
-`check` reports and what `repair` does can never differ. Not here: changing a message in place: what is right stays the same
+Owns: entries with their origins, and the list of findings. One walk both finds and repairs, so that
+`check` and `repair` can never disagree. Not here: changing a message in place: a valid one stays the same
 object.
 """
 
@@ -18,15 +18,15 @@ from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, without
 from backscroll.vocab.part import Json
 
-#: What stands in for a missing result.
+#: The placeholder for a missing result.
 NO_RESULT = "no result was recorded: interrupted"
-#: What comes before a reply where a wire wants the user to begin.
+#: The placeholder before a reply if a wire requires the user to begin.
 OPENING = "(the conversation begins)"
-#: What stands after a reply where a wire wants the user to have the last word.
+#: The placeholder after a reply if a wire requires the user to have the last word.
 GO_ON = "(continue)"
-#: What stands where a wire wants a reply before the user speaks again, and none came.
+#: The placeholder for a missing reply if a wire requires one before the user speaks again.
 NO_REPLY = "(no reply)"
-#: Ways to say that a reply did not come to its end.
+#: Markers of a reply that was cut off.
 ABORTED = frozenset(
     {
         "aborted",
@@ -45,7 +45,7 @@ _ENDINGS = ("status", "stop_reason", "finish_reason", "stopReason")
 
 
 class DraftMessage(NamedTuple):
-    """One wire message and the places in the given list that it came from (none: it was added)."""
+    """One wire message and its indexes in the given list (none: it was added)."""
 
     message: Json
     origins: tuple[int, ...]
@@ -69,23 +69,21 @@ def _no_ids() -> set[str]:
 
 @dataclass(slots=True)
 class PromptDraft:
-    """A prompt on the table. Steps replace `entries`, `system`, `tools` and `options`; they change nothing in place."""
+    """A prompt being checked. Steps replace `entries`, `system`, `tools` and `options`; they change nothing in place."""
 
-    list_name: str  # what the wire calls its list: messages, input
+    list_name: str  # the name of the list on the wire: messages, input
     entries: list[DraftMessage] = field(default_factory=_no_entries)
     system: Json = None
-    tools: Sequence[Json] | None = None  # None: not told
+    tools: Sequence[Json] | None = None  # None: unknown
     model: str | None = None
     options: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    same_model: bool = (
-        True  # False: another model made the replies, so its proofs of thinking are worth nothing
-    )
+    same_model: bool = True  # False: another model made the replies, so its proofs of thinking are invalid
     changes: list[RepairAction] = field(default_factory=_no_changes)
-    remarks: list[PromptFlaw] = field(default_factory=_no_flaws)  # what cannot be repaired here
-    aborted: set[str] = field(default_factory=_no_ids)  # calls of replies that were taken out
+    remarks: list[PromptFlaw] = field(default_factory=_no_flaws)  # what cannot be repaired automatically
+    aborted: set[str] = field(default_factory=_no_ids)  # calls of removed replies
 
     def note(self, rule: str, where: str, what: str, did: str = "") -> None:
-        """Note what is wrong and how it was repaired; if nothing was done, only the sender can repair it."""
+        """Record a broken rule and its repair; if nothing was done, only the sender can fix it."""
         found = rules()[rule]
         if did:
             self.changes.append(RepairAction(found, where, what, did))
@@ -93,30 +91,30 @@ class PromptDraft:
             self.remarks.append(PromptFlaw(found, where, what, found.hint))
 
     def at(self, entry: DraftMessage, path: str = "") -> str:
-        """Return the place of an entry in the given list."""
+        """Return the index of an entry in the given list."""
         place = f"[{entry.origins[0]}]" if entry.origins else ""
         return f"{self.list_name}{place}{path}"
 
 
 def words_of(value: Json) -> str:
-    """Return any value as words: text as it is, everything else as JSON."""
+    """Return any value as text: text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else "" if value is None else dumps(value)
 
 
 def is_empty(value: Json) -> bool:
-    """Return True for what says nothing at all."""
+    """Return True for an empty value."""
     return value is None or value in ("", [], {})
 
 
 def is_aborted(message: Mapping[str, Json]) -> bool:
-    """Return True for a reply that says that it did not come to its end."""
+    """Return True for a reply marked as cut off."""
     return any(isinstance(end := message.get(key), str) and end.lower() in ABORTED for key in _ENDINGS)
 
 
 def with_role(
     draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json], wanted: str
 ) -> DraftMessage:
-    """Return a message with a role that the wire knows, in place of one that it does not."""
+    """Return a message with a valid role in place of an unknown one."""
     draft.note(
         "S1",
         draft.at(entry),
@@ -129,7 +127,7 @@ def with_role(
 
 
 def no_message(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
-    """Return the replacement for an entry that is not a message: its words, said by the user, or nothing."""
+    """Return the replacement for an entry that is not a message: its text, from the user, or nothing."""
     if is_empty(entry.message):
         draft.note("S1", draft.at(entry), "an empty entry that is not a message", "it was removed")
         return DraftMessage(None, entry.origins)
@@ -138,7 +136,7 @@ def no_message(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
 
 
 def with_parts(draft: PromptDraft, where: str, content: Json, mended: Callable[[Json], Json]) -> Json:
-    """Return a content as text or a list of parts, each as the wire has it; None if there is nothing in it."""
+    """Return a content as text or a list of valid parts; None if it is empty."""
     if content is None or isinstance(content, str):
         return content or None
     items = as_array(content)
@@ -162,11 +160,11 @@ def with_parts(draft: PromptDraft, where: str, content: Json, mended: Callable[[
 
 
 def mint_digits(*seed: str) -> str:
-    """Return hex digits that depend on the seed alone."""
+    """Return hex digits derived from the seed alone."""
     return hashlib.sha256(dumps(list(seed)).encode()).hexdigest()
 
 
 def orphan_text(id: str, content: str) -> str:
-    """Return a result whose call is not there, as words; under the name of the call where that is short and plain."""
+    """Return a result without a call as text; with the name of the call if that is short and plain."""
     name = f" {id}" if _SHORT_ID.fullmatch(id) else ""
     return f"[result of a tool call that is not part of this prompt{name}]\n{content}"

@@ -1,6 +1,6 @@
-"""Calls and results in the shape of another wire, put into the shape of this one.
+"""Conversion of calls and results of another wire to the form of this one.
 
-Owns: histories that were written for one provider and are sent to another: calls, results and items keep what they say. Not here:
+Owns: histories written for one provider and sent to another: calls, results and items keep their content. Not here:
 everything else about a message.
 """
 
@@ -32,7 +32,7 @@ class _WireResult(NamedTuple):
 
 
 class _SplitMessage(NamedTuple):
-    """A message without its calls and results; `rest` is None if nothing else is in it."""
+    """A message without its calls and results; `rest` is None if nothing else remains."""
 
     role: str
     rest: dict[str, Json] | None
@@ -41,7 +41,7 @@ class _SplitMessage(NamedTuple):
 
 
 def native(draft: PromptDraft, wire: Wire) -> None:
-    """Put calls and results of other wires into the shape of this one; what is of this wire stays the same object."""
+    """Convert calls and results of other wires to the form of this one; those of this wire stay the same object."""
     out: list[DraftMessage] = []
     for given in draft.entries:
         entry = _with_content(draft, given)
@@ -61,7 +61,7 @@ def native(draft: PromptDraft, wire: Wire) -> None:
 
 
 def _with_content(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
-    """Return the message with text under another key, as some programs keep it, as its content."""
+    """Return the message with text under another key, as some programs store it, as its content."""
     message = as_object(entry.message)
     if message is None or "content" in message or not as_text(message.get("role")):
         return entry

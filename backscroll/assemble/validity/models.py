@@ -1,6 +1,6 @@
 """Model traits by name: what each model family accepts in a prompt.
 
-Owns: reading vendor and version out of names as providers and routers spell them. Not here: guessing; an unknown name has no
+Owns: parsing vendor and version from names as providers and routers write them. Not here: guessing; an unknown name has no
 demands.
 """
 
@@ -18,7 +18,7 @@ _GPT = late(r"(?:^|[/.:])gpt-(\d+)(?:\.(\d+))?(?![\d])")
 _OPENAI = late(r"(?:^|[/.:])(?:(?:gpt|chatgpt|codex)-|o\d(?:$|[-:]))")  # gpt-5.6, o4-mini, openai/o3
 _GEMINI = late(r"gemini-(\d+)(?:\.(\d+))?(?![\d])")
 _MISTRAL = late(r"(?:^|[/.:])(?:(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral|pixtral))")
-#: From which version on the models of a family bind thinking to what comes before it; a family that is not here binds from
+#: The version from which on the models of a family bind thinking to its prefix; an unlisted family binds from
 #: the newest of these on.
 BINDING: Final[Mapping[str, tuple[int, int]]] = {
     "fable": (5, 1),
@@ -35,24 +35,24 @@ def _version(found: re.Match[str] | None) -> tuple[int, int] | None:
 
 
 def claude(model: str | None) -> tuple[int, int] | None:
-    """Return the version of a Claude model; None if it is none, or does not say."""
+    """Return the version of a Claude model; None for other models, or if the name does not state it."""
     name = (model or "").lower()
     return _version(_CLAUDE_NEW.search(name) or _CLAUDE_OLD.search(name))
 
 
 def gpt(model: str | None) -> tuple[int, int] | None:
-    """Return the version of a GPT model; None if it is none."""
+    """Return the version of a GPT model; None for other models."""
     return _version(_GPT.search((model or "").lower()))
 
 
 def knows_developer(model: str | None) -> bool:
-    """Return True for models of OpenAI, which take words of the developer anywhere in a conversation."""
+    """Return True for models of OpenAI, which accept developer messages anywhere in a conversation."""
     name = (model or "").lower()
     return "gpt-oss" not in name and bool(_OPENAI.search(name))
 
 
 def gemini(model: str | None) -> tuple[int, int] | None:
-    """Return the version of a Gemini model; None if it is none."""
+    """Return the version of a Gemini model; None for other models."""
     return _version(_GEMINI.search((model or "").lower()))
 
 
@@ -67,25 +67,25 @@ def is_deepseek(model: str | None) -> bool:
 
 
 def refuses_prefill(model: str | None) -> bool:
-    """Return True for Claude models that do not go on with a reply which was begun for them."""
+    """Return True for Claude models that do not continue a prefilled reply."""
     version = claude(model)
     return version is not None and version >= (4, 6)
 
 
 def takes_prefill(model: str | None) -> bool:
-    """Return True for Claude models that are known to go on with a reply which was begun for them."""
+    """Return True for Claude models that are known to continue a prefilled reply."""
     version = claude(model)
     return version is not None and version < (4, 6)
 
 
 def takes_system_messages(model: str | None) -> bool:
-    """Return True for Claude models that take a system message in the middle of a conversation."""
+    """Return True for Claude models that accept a system message in the middle of a conversation."""
     version = claude(model)
     return version is not None and version >= (4, 8)
 
 
 def binds_thinking(model: str | None) -> bool:
-    """Return True for Claude models whose thinking is worth nothing behind anything but what it was made under."""
+    """Return True for Claude models whose thinking is invalid after any other prefix."""
     version, family = claude(model), _FAMILY.search((model or "").lower())
     if version is None:
         return False

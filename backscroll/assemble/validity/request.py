@@ -1,4 +1,4 @@
-"""Requests in files: which wire they are for, and the same request with a repaired prompt.
+"""Requests in files: their wire, and the same request with a repaired prompt.
 
 Owns: bodies of the three wires, bare lists of messages, entries of batch files. Not here: files.
 """
@@ -29,7 +29,7 @@ _HINT: Final = "expected a list of messages, or a request with `messages` or `in
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """One prompt of a file. `wraps` are the keys under which a batch file keeps the body."""
+    """One prompt of a file. `wraps` are the keys under which a batch file stores the body."""
 
     wire: Wire
     messages: Sequence[Json] | str
@@ -41,7 +41,7 @@ class RequestBody:
     wraps: tuple[Mapping[str, Json], str] | None = None
 
     def flaws(self) -> list[PromptFlaw]:
-        """Return every rule that it breaks."""
+        """Return every rule that the prompt breaks."""
         return check(
             self.messages,
             self.wire,
@@ -52,7 +52,7 @@ class RequestBody:
         )
 
     def repair_prompt(self) -> RepairResult:
-        """Return the prompt as the wire wants it."""
+        """Return the repaired prompt."""
         return repair(
             self.messages,
             self.wire,
@@ -63,14 +63,14 @@ class RequestBody:
         )
 
     def apply_repair(self) -> RequestBody:
-        """Return the request with the prompt that `repair_prompt` gives."""
+        """Return the request with its prompt repaired by `repair_prompt`."""
         done = self.repair_prompt()
         return replace(
             self, messages=done.messages, system=done.system, tools=done.tools, options=done.options
         )
 
     def with_prompt(self, done: RepairResult) -> Json:
-        """Return the request with another prompt in it, in the shape it had; unchanged where nothing was repaired."""
+        """Return the request with another prompt, in its original form; unchanged if nothing was repaired."""
         if self.body is None:
             return done.messages
         if not done.changes:
@@ -111,7 +111,7 @@ def request_of(value: Json, wire: str | None = None, model: str | None = None) -
     used = {"messages", "input", "output", "tools", "model", beside}
     tools = as_array(body.get("tools"))
     if tools is None:
-        tools = []  # a request that sends none; only a bare list of messages leaves that open
+        tools = []  # a request that sends none; only a bare list of messages leaves it open
     named = model or as_text(body.get("model")) or None
     options = {name: inner for name, inner in body.items() if name not in used}
     system = body.get(beside) if beside else None
@@ -134,7 +134,7 @@ def _messages(body: Mapping[str, Json]) -> Sequence[Json] | str | None:
 
 
 def _wire_of(messages: Sequence[Json], body: Mapping[str, Json]) -> Wire:
-    """Return the wire that the words of a request belong to; Chat where nothing indicates one."""
+    """Return the wire indicated by the fields of a request; Chat if nothing indicates one."""
     kinds = set(_kinds(messages))
     tools = [tool for tool in map(as_object, as_array(body.get("tools")) or []) if tool is not None]
     if "messages" not in body and ("input" in body or kinds & _PARTS or _has_items(messages)):

@@ -1,6 +1,6 @@
 """The rules of the wires: ids, meanings, and the message for a prompt that breaks one.
 
-Owns: the table of rules (`rules.toml`), flaws and changes. Not here: looking at prompts.
+Owns: the table of rules (`rules.toml`), flaws and changes. Not here: reading prompts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: `error`: the service refuses the prompt or misreads it. `cost`: it works, and costs more than it should or surprises.
+#: `error`: the service refuses the prompt or misreads it. `cost`: it works, but costs more than it should or behaves unexpectedly.
 Severity: TypeAlias = Literal["error", "cost"]
 
 
 @dataclass(frozen=True, slots=True)
 class ValidityRule:
-    """One rule. `wire` is empty if it holds on every wire."""
+    """One rule. `wire` is empty if it applies to every wire."""
 
     id: str
     title: str
@@ -43,7 +43,7 @@ class PromptFlaw:
 
 @dataclass(frozen=True, slots=True)
 class RepairAction:
-    """One thing that repair did, and why."""
+    """One repair, and the reason."""
 
     rule: ValidityRule
     where: str

@@ -1,5 +1,5 @@
-"""The history as blocks of a prompt, at the level that the compaction in force says. Pure.
+"""The history as prompt blocks, at the levels of the current compaction. Pure.
 
-`units` cuts a history, `view` shows it, `meter` weighs it, `pieces`, `digest` and `excerpt` are shorter forms of single messages. What is
+`units` splits a history, `view` shows it, `meter` counts its tokens, `pieces`, `digest` and `excerpt` are shorter forms of single messages. What is
 condensed is decided in `assemble/view/compaction`.
 """

@@ -1,8 +1,8 @@
-"""A compaction: at which resolution prompts show the past, decided once and written down.
+"""A compaction: the levels at which prompts show the past, decided once and recorded.
 
-Owns the shape and its JSON (the sealed body of a log event). Levels, kept pieces and cuts hold no words; notes and the index do,
-and each names the revision it was taken from. Scores that depend on age are frozen here: between two compactions nothing is
-decided anew, so the prompt only grows at its end.
+Owns the data type and its JSON (the sealed body of a log event). Levels, kept pieces and cuts contain no text; notes and the index do,
+and each names its source revision. Scores that depend on age are frozen here: between two compactions nothing is
+decided again, so the prompt only grows at its end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _keeps() -> Mapping[Ref, tuple[Range, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class CompactionNote:
-    """A specific string that is carried on (a path, an id, a number), and the revision it was read in."""
+    """A specific string that is carried on (a path, an id, a number), and its source revision."""
 
     text: str
     source: Ref  # revision
@@ -41,26 +41,26 @@ class CompactionNote:
 
 @dataclass(frozen=True, slots=True)
 class IndexedString:
-    """A specific string of units that left the window, and how it was used there: later notes can still choose it.
+    """A specific string of units that left the window, with its uses: later notes can still choose it.
 
     Prompts do not show it. `age` counts units back from the beginning of the window, 1 for the last one before it.
     """
 
     text: str
-    source: Ref  # revision that has it
+    source: Ref  # revision that contains it
     age: int
-    words: int = 0  # units that say it in words
+    words: int = 0  # units that mention it in text
     arguments: int = 0  # units that pass it to a tool
-    told: int = 0  # units whose results have it
-    crowd: int = 0  # strings of the text with the fewest that has it
+    told: int = 0  # units whose results contain it
+    crowd: int = 0  # strings of the text with the fewest that contains it
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What prompts show of the past from here on."""
+    """How prompts show the past from here on."""
 
-    upto: Ref | None = None  # newest message it looked at; what is newer is verbatim
-    start: Ref | None = None  # first unit that is shown by itself; None: the first of all
+    upto: Ref | None = None  # newest message it covers; newer ones are verbatim
+    start: Ref | None = None  # first unit shown by itself; None: the first of all
     levels: Mapping[Ref, Level] = field(default_factory=_levels)  # by unit id; verbatim ones are left out
     keeps: Mapping[Ref, tuple[Range, ...]] = field(
         default_factory=_keeps
@@ -71,13 +71,13 @@ class Compaction:
     before: int = 0  # tokens of the view before and after it
     after: int = 0
     fresh: int = (
-        0  # of these, tokens that the model had not seen yet: they stand whole, and go first the next time
+        0  # of these, tokens that the model had not seen yet: shown whole, and condensed first next time
     )
-    indexed: tuple[IndexedString, ...] = ()  # the index of what was read before the window
+    indexed: tuple[IndexedString, ...] = ()  # the index of strings before the window
 
     @property
     def kept(self) -> int:
-        """Tokens that it left of what had been seen."""
+        """Tokens left of what the model had seen."""
         return max(self.after - self.fresh, 0)
 
     def to_json(self) -> dict[str, Json]:
@@ -104,7 +104,7 @@ class Compaction:
 
     @staticmethod
     def from_json(data: Json) -> Compaction:
-        """Return the compaction that `to_json` wrote; damage is named, never guessed around."""
+        """Read the compaction that `to_json` wrote; damage raises an error, never a guess."""
         try:
             return _read(cast("Mapping[str, Json]", data))
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, InvalidInput) as error:
@@ -115,7 +115,7 @@ class Compaction:
 
 
 class _RefNames:
-    """References as short as can be: nearly all lie in one thread, which is named once."""
+    """References in short form: nearly all are in one thread, which is named once."""
 
     def __init__(self) -> None:
         self.threads: list[str] = []
@@ -158,8 +158,10 @@ def _read(data: Mapping[str, Json]) -> Compaction:
         reason=_reason(data["reason"]),
         before=int(data["before"]),
         after=int(data["after"]),
-        fresh=int(data.get("fresh") or 0),  # not written before 0.2
-        indexed=tuple(_parse_indexed_string(row, ref) for row in data.get("indexed") or ()),  # nor was this
+        fresh=int(data.get("fresh") or 0),  # absent before 0.2
+        indexed=tuple(
+            _parse_indexed_string(row, ref) for row in data.get("indexed") or ()
+        ),  # also absent before 0.2
     )
 
 

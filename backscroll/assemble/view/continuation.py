@@ -1,7 +1,7 @@
 """Placeholders in prompts: requests to continue a cut answer, stand-ins for missing results.
 
-Owns them. A part that was cut is followed by a message that asks to go on, wherever the model speaks next: so the prompt that is
-sent for the continuation ends with the user on every wire, and later prompts begin with the same bytes. Nothing of it is in the
+Owns them. A part that was cut is followed by a request to continue, wherever the model speaks next: so the prompt that is
+sent for the continuation ends with the user on every wire, and later prompts begin with the same bytes. None of this is in the
 log: it follows from the mark of the cut, unless a prompt that ended with it was never answered (`engine/prompts/composition/placement` writes
 that down). Pure.
 """
@@ -16,7 +16,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Text, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
-#: Why such a word is in a prompt, and why a missing result is.
+#: The reasons of a request to continue, and of a missing result.
 CONTINUED, STOOD_IN = "continued", "no result yet"
 _GO_ON = {
     "en": "[Your answer reached the output limit and was cut off here. Continue exactly where it stopped; repeat nothing.]",
@@ -27,7 +27,7 @@ _GO_ON = {
 def with_continuations(
     blocks: Sequence[Block], cut: Collection[Ref], meter: Meter, language: str = ""
 ) -> list[Block]:
-    """Return the blocks of a history, with a word between a part that was cut and what the model says next."""
+    """Return the blocks of a history, with a request between a part that was cut and its continuation."""
     return list(_insert_continuations(blocks, cut, meter, language)) if cut else list(blocks)
 
 
@@ -51,17 +51,17 @@ def _insert_continuations(
 
 
 def took_place(waits: Collection[str], then: Sequence[Block]) -> bool:
-    """Return True if the next block holds the result of a call for which a stand-in was sent."""
+    """Return True if the next block contains the result of a call that had a stand-in."""
     return any(isinstance(p, ToolResult) and p.call_id in waits for b in then for p in b.parts)
 
 
 def stood_in(
     waits: Sequence[str], goes_on: str, block: Block, then: Sequence[Block], meter: Meter
 ) -> Iterator[Block]:
-    """Yield what a prompt added behind a block in place of what had not come yet.
+    """Yield the placeholders that a prompt added after a block.
 
-    It stays where the conversation went on without it. Results that came right behind their calls take the place of stand-ins: no
-    reply answered the prompt that had these at its end.
+    They stay where the conversation continued without the results. Results right after their calls replace the stand-ins: no
+    reply answered the prompt that ended with these.
     """
     for call in () if took_place(waits, then) else waits:
         parts = (ToolResult(call, (Text(NO_RESULT),), is_error=True),)

@@ -1,7 +1,7 @@
-"""Giant tool results as prompts show them: beginning, end, lines that speak of errors, and the handle of the whole.
+"""Giant tool results in prompts: beginning, end, error lines, and the handle of the whole.
 
-Owns how much that is (by the size of the window), and the excerpt itself: a function of the text and the limit alone, so that a
-result occurs in every prompt in the same bytes until a compaction condenses it. The record keeps the whole. A call that broke off
+Owns the size of an excerpt (by the size of the window), and the excerpt itself: a function of the text and the limit alone, so that a
+result has the same bytes in every prompt until a compaction condenses it. The log keeps the whole. A call that was cut off
 at the output limit is shown by its beginning. Pinned messages are shown whole. Pure.
 """
 
@@ -19,16 +19,16 @@ from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.values.pattern import late
 
-#: Bytes up to which a result is shown whole, for each token of the window, and an excerpt's at most: what fits is shown whole once. In a
+#: Bytes per token of the window up to which a result is shown whole, and the maximum of an excerpt: what fits is shown whole once. In a
 #: large window a result may have a byte for each of its tokens, a quarter of it in plain text; it is cut once it was answered.
 DENSE, MOST, LARGEST = 8, 60_000, 256_000
 HEAD, ERRORS = (
     0.4,
     0.15,
-)  # shares of that for the beginning and for lines with errors; the rest is for the end
-_LINE = 300  # characters of a line with an error
-_LOOKED_AT = 2_000  # such lines that are looked at
-_CALL = 300  # characters of a call that broke off
+)  # shares of that for the beginning and for error lines; the rest is for the end
+_LINE = 300  # characters of an error line
+_LOOKED_AT = 2_000  # error lines that are considered
+_CALL = 300  # characters of a call that was cut off
 _TROUBLE = late(
     r"error|exception|traceback|fail(?:ed|ure)|fatal|panic|denied|not found|undefined|cannot|assert"
     r"|错误|异常|失败|拒绝|无法|未找到|崩溃",
@@ -52,17 +52,17 @@ _WORDS = {
 
 
 def shown_bytes(window: int) -> int:
-    """Return bytes of one result that a prompt for a window of so many tokens shows whole; of more, it shows an excerpt."""
+    """Return the bytes of one result that a prompt for a window of so many tokens shows whole; a longer one becomes an excerpt."""
     return min(max(MOST, min(window, LARGEST)), DENSE * max(window, 1))
 
 
 def size_of(text: str) -> int:
-    """Return bytes of a text."""
+    """Return the size of a text in bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def is_giant(message: Message, limit: int) -> bool:
-    """Return True if a message holds more than a prompt shows of it."""
+    """Return True if a message has more than a prompt shows of it."""
     if not limit or message.pinned:
         return False
     halves = cut_calls(message)
@@ -78,7 +78,7 @@ def _weight(result: ToolResult) -> int:
 
 
 def shown_parts(message: Message, limit: int, language: str = "") -> tuple[Part, ...]:
-    """Return the parts of a message as a prompt shows them; the same where nothing is too large."""
+    """Return the parts of a message as a prompt shows them; unchanged if nothing is too large."""
     if not is_giant(message, limit):
         return message.parts
     halves = cut_calls(message)
@@ -106,7 +106,7 @@ def _part(part: Part, limit: int, handle: str, language: str, halves: frozenset[
 
 
 def excerpt(text: str, limit: int, handle: str, language: str = "") -> str:
-    """Return the beginning, lines with errors and the end of a text, in about so many bytes, with the handle of the whole."""
+    """Return the beginning, error lines and the end of a text, in about so many bytes, with the handle of the whole."""
     if size_of(text) <= limit:
         return text
     words = _WORDS["zh" if language.startswith("zh") else "en"]
@@ -120,21 +120,21 @@ def excerpt(text: str, limit: int, handle: str, language: str = "") -> str:
 
 
 def _beginning(text: str, size: int) -> str:
-    """Return the first so many bytes, whole lines where there are lines."""
+    """Return the first so many bytes, in whole lines if there are any."""
     head = text[:size].encode("utf-8", "ignore")[:size].decode("utf-8", "ignore")
     cut = head.rfind("\n", len(head) // 2)
     return head[: cut + 1] if cut >= 0 else head
 
 
 def _end(text: str, size: int) -> str:
-    """Return the last so many bytes, whole lines where there are lines."""
+    """Return the last so many bytes, in whole lines if there are any."""
     tail = text[-size:].encode("utf-8", "ignore")[-size:].decode("utf-8", "ignore") if size > 0 else ""
     cut = tail.find("\n", 0, len(tail) // 2)
     return tail[cut + 1 :] if cut >= 0 else tail
 
 
 def _find_error_lines(text: str, room: int) -> Iterator[str]:
-    """Yield lines that speak of errors, as many as there is room for: the first ones and the last ones, in order, each once."""
+    """Yield error lines, as many as fit: the first ones and the last ones, in order, each once."""
     found: dict[str, int] = {}
     for number, line in enumerate(_lines(text)):
         if number >= _LOOKED_AT:

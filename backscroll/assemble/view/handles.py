@@ -1,7 +1,7 @@
-"""Blocks without handles, for models without a tool to open them.
+"""Removal of handles from blocks, for models without a tool to open them.
 
-A handle such as `[bs:17]` names an original that a prompt does not show. Where no tool is offered that opens it, it only costs
-tokens and invites the model to call what is not there; so do the sentences that say how. Words of the conversation itself are
+A handle such as `[bs:17]` names an original that a prompt does not show. Without a tool that opens it, it only costs
+tokens and invites the model to call a missing tool; so do the sentences that explain handles. Words of the conversation itself are
 never touched: of a message that is shown verbatim, or with its results in a line, only the handle that stands for its own rest
 goes. Not here: deciding who gets them (`engine/prompts/builder`).
 """
@@ -18,8 +18,8 @@ from backscroll.vocab.part import Json, Part, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level
 
 _ANY = IN_TEXT.pattern
-_SHAPE = r"\[bs:…\]"  # how a title says what handles look like
-#: What the rooms say around a handle; `H` is the handle.
+_SHAPE = r"\[bs:…\]"  # how a title describes handles
+#: Our phrases around a handle; `H` is the handle.
 _AROUND = (
     r" The whole is kept: expand H",
     r"全文已保留：展开 H",
@@ -33,7 +33,7 @@ _AROUND = (
 
 
 def offers_expand(tools: Sequence[Mapping[str, Json]]) -> bool:
-    """Return True if one of the tools, in the shape of any wire, gives the originals back."""
+    """Return True if one of the tools, in the form of any wire, returns the originals."""
     return any("expand" in name.lower() for name in map(_name, tools))
 
 
@@ -44,7 +44,7 @@ def _name(tool: Mapping[str, Json]) -> str:
 
 
 def without_handles(block: Block) -> Block:
-    """Return a block that names no originals; its words are otherwise the same, and so is its weight, which is then a little too
+    """Return a block without handles; its text and its token count are otherwise unchanged, so the count is slightly too
     high.
     """
     own = block.message is not None and block.level <= Level.DIGEST and not _stands_in(block)
@@ -54,7 +54,7 @@ def without_handles(block: Block) -> Block:
 
 
 def _stands_in(block: Block) -> bool:
-    """Return True for the summary of a crop: its revision is made of its words, not an event of the thread."""
+    """Return True for the summary of a crop: its revision is derived from its text, not from an event of the thread."""
     return any(block.message is not None and s.thread != block.message.thread for s in block.sources)
 
 
@@ -71,7 +71,7 @@ def _part(part: Part, handle: str, *, own: bool) -> Part:
 
 
 def _value(value: Json, handle: str) -> Json:
-    """Return arguments without the handles of what was cut."""
+    """Return arguments without the handles of omitted text."""
     if isinstance(value, str):
         return _strip_handle(value, handle, own=True) if "[bs:" in value else value
     if isinstance(value, Mapping):

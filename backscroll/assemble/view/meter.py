@@ -1,6 +1,6 @@
-"""Token counts of blocks: words, calls, results, and the frame around a message.
+"""Token counts of blocks: text, calls, results, and the overhead of a message.
 
-Owns no tokenizer: how a text is counted is passed in, and what was counted once is passed in too (`sizes`, by revision).
+Owns no tokenizer: the counter is passed in, and so are cached counts (`sizes`, by revision).
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ def _none() -> Mapping[Ref, int]:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """How tokens are counted. `frame` is what a wire adds to every message, `call` what it adds to a call."""
+    """Counts tokens. `frame` is what a wire adds to every message, `call` what it adds to a call."""
 
     count: Count
-    sizes: Mapping[Ref, int] = field(default_factory=_none)  # of whole messages, by revision, frame included
+    sizes: Mapping[Ref, int] = field(
+        default_factory=_none
+    )  # of whole messages, by revision, overhead included
     frame: int = 4
     call: int = 2
-    media: int = 1100  # where no count is known: what an image of middling size costs
+    media: int = 1100  # the default for media: an image of medium size
 
     def message(self, message: Message) -> int:
         """Return tokens of a message in its current state."""
@@ -36,11 +38,11 @@ class Meter:
         return self.parts(message.parts, message.author) if known is None else known
 
     def parts(self, parts: Sequence[Part], author: str | None = None) -> int:
-        """Return tokens of a message that consists of these parts, signed by an author."""
+        """Return tokens of a message with these parts and this author."""
         return self.frame + sum(self.part(part) for part in parts) + (self.count(author) if author else 0)
 
     def part(self, part: Part) -> int:
-        """Return tokens of one part, without the frame of its message."""
+        """Return tokens of one part, without the overhead of its message."""
         match part:
             case Text() | Reasoning():
                 return self.count(part.text) if part.text else 0
@@ -55,12 +57,12 @@ class Meter:
 
 
 def render_arguments(arguments: Json) -> str:
-    """Return the arguments of a call as they were given, as text."""
+    """Return the arguments of a call as given, as text."""
     if isinstance(arguments, str):
         return arguments
     return "{}" if arguments is None else dumps(arguments)
 
 
 def rough(text: str) -> float:
-    """Estimate the tokens of a text, where a table would take longer than the answer is worth."""
+    """Estimate the tokens of a text, where an exact count is not worth the time."""
     return 0.28 * len(text.encode("utf-8", "surrogatepass"))

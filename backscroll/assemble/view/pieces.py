@@ -1,7 +1,7 @@
-"""A message as numbered pieces: what can be kept of it, line by line, when the rest fades.
+"""A message as numbered pieces, which can be kept line by line when the rest is condensed.
 
-Owns one walk over all that has words in a message (texts, string arguments of calls, texts of results), always in the same order,
-so that a range of numbers written down at a compaction means the same piece forever. Lines are pieces; a very long line (JSON
+Owns one walk over all text in a message (texts, string arguments of calls, texts of results), always in the same order,
+so that a range of numbers recorded at a compaction means the same pieces forever. Lines are pieces; a very long line (JSON
 without breaks, a paragraph) is cut after commas and full stops. Joined together the pieces are the text, byte for byte.
 """
 
@@ -19,14 +19,14 @@ from backscroll.vocab.values.pattern import late
 Kind: TypeAlias = Literal["words", "argument", "result"]
 Range: TypeAlias = tuple[int, int]  # first piece, and the one after the last
 
-LONG = 240  # characters from which a line is cut into pieces
+LONG = 240  # characters from which a line is split into pieces
 _CUT = late(r"(?s).{40,160}?(?:[,;}\]]\s*|[。；！？，]|[.!?]\s+)|.{1,200}")
-SHORT_VALUE = 160  # characters up to which an argument stands whole
+SHORT_VALUE = 160  # characters up to which an argument is shown whole
 GAP = "…"
 
 
 class Slot(NamedTuple):
-    """One text of a message: where it comes from, and its first piece's number."""
+    """One text of a message: its source, and the number of its first piece."""
 
     kind: Kind
     part: int  # number of the part
@@ -35,7 +35,7 @@ class Slot(NamedTuple):
 
 
 def pieces_of(text: str) -> list[str]:
-    """Return the pieces of a text; joined they are the text."""
+    """Split a text into pieces; joined they are the text."""
     lines = text.splitlines(keepends=True)
     if len(text) <= LONG or max(map(len, lines)) <= LONG:
         return lines
@@ -70,7 +70,7 @@ def strings_in(value: Json) -> Iterator[str]:
 
 
 def slots_of(message: Message) -> tuple[Slot, ...]:
-    """Return all texts of a message, cut into numbered pieces."""
+    """Return all texts of a message, split into numbered pieces."""
     out: list[Slot] = []
     number = 0
 
@@ -94,7 +94,7 @@ def slots_of(message: Message) -> tuple[Slot, ...]:
 
 
 def render_kept(slot: Slot, ranges: Sequence[Range]) -> str:
-    """Return what these ranges leave of a slot: runs of pieces verbatim, a gap sign between them."""
+    """Return the kept ranges of a slot: runs of pieces verbatim, with a gap sign between them."""
     end = slot.first + len(slot.pieces)
     runs: list[str] = []
     for first, stop in ranges:
@@ -116,7 +116,7 @@ def merge_ranges(numbers: Sequence[int]) -> tuple[Range, ...]:
 
 
 def shorten_arguments(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Range]) -> Json:
-    """Return a call's arguments with long strings cut to what is kept of them; in the shape in which they came."""
+    """Return a call's arguments with long strings cut to their kept pieces, in the original form."""
     texts = iter(slots)
 
     def short(value: Json) -> Json:
@@ -140,7 +140,7 @@ def shorten_arguments(call: ToolCall, slots: Sequence[Slot], ranges: Sequence[Ra
 
 
 class Slots:
-    """The slots of messages, cut once: by revision, as content never changes under a revision."""
+    """The slots of messages, cached by revision, as content never changes under a revision."""
 
     def __init__(self) -> None:
         self._known: dict[Ref, tuple[Slot, ...]] = {}

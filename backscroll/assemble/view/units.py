@@ -1,6 +1,6 @@
-"""Units: the smallest things that a prompt keeps or fades whole.
+"""Units: the smallest parts of a history that a prompt keeps or condenses as a whole.
 
-A unit is a message by itself, or a reply together with the results of its calls: nothing ever comes between those.
+A unit is a message by itself, or a reply together with the results of its calls, which are never separated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Unit:
 
     @property
     def id(self) -> Ref:
-        """Named by its first message, for life."""
+        """The id of its first message, which never changes."""
         return self.messages[0].id
 
     @property
@@ -37,12 +37,12 @@ class Unit:
 
     @property
     def revisions(self) -> tuple[Ref, ...]:
-        """What it consists of."""
+        """The revisions of its messages."""
         return tuple(m.revision for m in self.messages)
 
     @property
     def pinned(self) -> bool:
-        """True if any of it is pinned."""
+        """True if any of its messages is pinned."""
         return any(m.pinned for m in self.messages)
 
     @property
@@ -54,7 +54,7 @@ class Unit:
 
 
 def newest_turn(units: Sequence[Unit]) -> Sequence[Unit]:
-    """Return the units behind the latest user message; all of them where the user has not spoken."""
+    """Return the units after the latest user message; all of them if the user has not spoken."""
     for at in range(len(units) - 1, -1, -1):
         if is_spoken_by_user(units[at].messages[0]):
             return units[at + 1 :]
@@ -62,7 +62,7 @@ def newest_turn(units: Sequence[Unit]) -> Sequence[Unit]:
 
 
 def fresh_units(units: Sequence[Unit]) -> Sequence[Unit]:
-    """Return what no reply has answered yet: the results of the newest reply with that reply, and what came after them."""
+    """Return what no reply has answered yet: the newest reply with its results, and what came after them."""
     for at in range(len(units) - 1, -1, -1):
         if units[at].role == "assistant":
             told = any(m.role == "tool" for m in units[at].messages)
@@ -71,7 +71,7 @@ def fresh_units(units: Sequence[Unit]) -> Sequence[Unit]:
 
 
 class AnsweredCall(NamedTuple):
-    """Where a call was answered, and the answer without its words."""
+    """Where a call was answered, and the answer without its text."""
 
     message: Ref
     revision: Ref
@@ -80,10 +80,10 @@ class AnsweredCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WaitingReply:
-    """A reply of the newest turn of which not every call has a result."""
+    """A reply of the newest turn with unanswered calls."""
 
     message: Message
-    told: Mapping[str, AnsweredCall]  # its calls that were answered, by id
+    told: Mapping[str, AnsweredCall]  # its answered calls, by id
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -102,7 +102,7 @@ def answered_in(messages: Iterable[Message]) -> dict[str, AnsweredCall]:
 
 
 def waiting_replies(turn: Iterable[Message]) -> list[WaitingReply]:
-    """Return the replies of a turn with calls that no later message answers. Both come newest first."""
+    """Return the replies of a turn with calls that no later message answers. Input and output are newest first."""
     told: dict[str, AnsweredCall] = {}
     out: list[WaitingReply] = []
     for message in turn:
@@ -114,7 +114,7 @@ def waiting_replies(turn: Iterable[Message]) -> list[WaitingReply]:
 
 
 def units_of(messages: Iterable[Message]) -> Iterator[Unit]:
-    """Cut a history into units. A tool message with no reply before it is a unit by itself: repair deals with it.
+    """Split a history into units. A tool message without a reply before it is a unit by itself: repair handles it.
 
     Some tools record parallel calls as several replies before the first result: such replies are one unit with their results.
     """
@@ -132,7 +132,7 @@ def units_of(messages: Iterable[Message]) -> Iterator[Unit]:
 def _steps(stretch: Sequence[Message]) -> Iterator[Unit]:
     """Yield the units of replies and results with no other messages between them."""
     told = [{p.call_id for p in m.parts if isinstance(p, ToolResult)} for m in stretch]
-    later: list[set[str]] = [set() for _ in stretch]  # results that are still to come
+    later: list[set[str]] = [set() for _ in stretch]  # results still expected
     for n in range(len(stretch) - 2, -1, -1):
         later[n] = later[n + 1] | told[n + 1]
     current: list[Message] = []

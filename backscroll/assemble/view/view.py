@@ -1,6 +1,6 @@
-"""The history as blocks, at the resolution of the last compaction.
+"""The history as blocks, at the levels of the last compaction.
 
-Owns how a unit looks at each level. Deterministic and prefix-stable: with the same compaction, more units only append blocks,
+Owns the form of a unit at each level. Deterministic and prefix-stable: with the same compaction, more units only append blocks,
 byte for byte. Calls and results fade together, so no result is ever shown without its call. Wherever something is hidden, its handle is shown. Does not decide: `assemble/compaction/policy` does.
 """
 
@@ -30,7 +30,7 @@ from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import Media, Part, Text, ToolCall, ToolResult
 from backscroll.vocab.prompt import Block, Level, Section
 
-#: One line for every call of a unit, by call id: what stands in for its result.
+#: One line for every call of a unit, by call id: it replaces the result.
 Lines: TypeAlias = Callable[[Unit], Mapping[str, str]]
 Shown: TypeAlias = "tuple[Block, ...] | str"
 Memo: TypeAlias = MutableMapping[object, Shown]
@@ -38,7 +38,7 @@ Memo: TypeAlias = MutableMapping[object, Shown]
 CONDENSED = "Earlier, condensed; [bs:…] names the originals:"
 NOTES = "Notes from earlier: "
 _CHINESE = {CONDENSED: "较早的内容，已压缩；[bs:…] 指向原文：", NOTES: "较早的要点："}
-LEAD = 80  # characters that stand for words of which nothing was kept
+LEAD = 80  # characters shown of a text of which nothing was kept
 
 
 def call_lines(unit: Unit) -> dict[str, str]:
@@ -68,9 +68,9 @@ def _outcome(result: ToolResult) -> str:
 
 
 def find_protected_units(units: Sequence[Unit]) -> dict[Ref, str]:
-    """Return units that never fade, and why: system messages, pins, waiting calls, the latest user message.
+    """Return units that are never condensed, with the reasons: system messages, pins, waiting calls, the latest user message.
 
-    A call waits only while its turn is the newest: once the user has spoken again it was interrupted, and it fades like
+    A call waits only while its turn is the newest: once the user has spoken again it was interrupted, and is condensed like
     everything else (a stand-in answers it on the wire).
     """
     out: dict[Ref, str] = {}
@@ -81,7 +81,7 @@ def find_protected_units(units: Sequence[Unit]) -> dict[Ref, str]:
         if unit.role == "system":
             out[unit.id] = "system"
         elif unit.pinned:
-            stands_in = "backscroll" in unit.messages[0].content.metadata  # our own words for a crop
+            stands_in = "backscroll" in unit.messages[0].content.metadata  # our own summary of a crop
             out[unit.id] = "cropped" if stands_in else "pinned"
         elif any(m.id in waiting for m in unit.messages):
             out[unit.id] = "unanswered"
@@ -91,8 +91,8 @@ def find_protected_units(units: Sequence[Unit]) -> dict[Ref, str]:
 
 
 def find_held_messages(units: Sequence[Unit], safe: Mapping[Ref, str] | None = None) -> set[Ref]:
-    """Return messages that every prompt shows verbatim: of a protected unit the pin or the reply that waits, not the results
-    beside it, which may be cut where nothing else helps. `safe` is what `find_protected_units` gave.
+    """Return messages that every prompt shows verbatim: of a protected unit the pin or the waiting reply, not the results
+    beside it, which may be cut if nothing else helps. `safe` is the result of `find_protected_units`.
     """
     safe = find_protected_units(units) if safe is None else safe
     out: set[Ref] = set()
@@ -109,28 +109,28 @@ def find_held_messages(units: Sequence[Unit], safe: Mapping[Ref, str] | None = N
 
 @dataclass(frozen=True, slots=True)
 class RenderContext:
-    """What rendering needs besides the units: how to count, how to put a call in a line, what was rendered before."""
+    """What rendering needs besides the units: the token counter, call lines, the cache of rendered blocks."""
 
     meter: Meter
     lines: Lines = call_lines
     memo: Memo | None = None
     slots: Slots = field(default_factory=Slots)
-    language: str = ""  # of the thread, as it says of itself
+    language: str = ""  # of the thread, as recorded
     limit: int = 0  # bytes of a tool result that are shown; 0: all of it
 
     def title(self, english: str) -> str:
-        """Return a line of ours in the language of the thread."""
+        """Return a title of ours in the language of the thread."""
         return _CHINESE[english] if self.language.startswith("zh") else english
 
     def show_unit(
         self, unit: Unit, level: Level, keeps: Mapping[Ref, tuple[Range, ...]], reason: str = "kept"
     ) -> Shown:
-        """Return a unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full; one that was not
-        there at the last compaction is `recent`, with the reason behind a colon where it is protected.
+        """Return a unit at a level: blocks, or the text of its gist. `reason` says why it is shown in full; a unit newer than
+        the last compaction is `recent`, with the reason after a colon if it is protected.
         """
         revisions = unit.revisions
         ranges = tuple(keeps.get(r) for r in revisions) if level is not Level.VERBATIM else ()
-        # Summaries of crops in two threads can have the same words, and so the same revision.
+        # Summaries of crops in two threads can have the same text, and so the same revision.
         key = (unit.id, revisions, level, ranges, reason)
         known = None if self.memo is None else self.memo.get(key)
         if known is not None:
@@ -141,7 +141,7 @@ class RenderContext:
         return made
 
     def make_block(self, text: str, sources: tuple[Ref, ...], reason: str) -> Block:
-        """Return condensed text as a block of its own."""
+        """Return condensed text as a separate block."""
         key = (text, sources, reason)
         known = None if self.memo is None else self.memo.get(key)
         if known is not None and not isinstance(known, str):
@@ -186,10 +186,10 @@ class RenderContext:
         block = self._verbatim(message, "kept")
         slots = self.slots(message)
         if slots and ranges and ranges[0] == (0, slots[-1].first + len(slots[-1].pieces)):
-            return block  # all of it was to be kept
+            return block  # all of it is kept
         parts = tuple(_render_digest_parts(message, slots, lines, ranges))
         tokens = self.meter.parts(parts, message.author)
-        if tokens >= block.tokens:  # a digest that is no shorter than what it stands for is none
+        if tokens >= block.tokens:  # a digest no shorter than the original is useless
             return block
         return replace(block, parts=parts, level=Level.DIGEST, reason="digest", tokens=tokens)
 
@@ -224,12 +224,12 @@ def _render_digest_parts(
                 yield replace(part, content=(Text(f"{text} {handle}"),))
             case Media():
                 yield Text(f"[{part.media_type} {part.name or ''}]".replace(" ]", "]") + f" {handle}")
-            case _:  # reasoning and vendors' own parts are of use only with the words they came with
+            case _:  # reasoning and vendor parts are only useful with their original text
                 continue
 
 
 def _is_whole(slots: Sequence[Slot], ranges: Sequence[Range]) -> bool:
-    """Return True if ranges leave all of some texts that stand one behind the other."""
+    """Return True if ranges keep all of some consecutive texts."""
     first, stop = slots[0].first, slots[-1].first + len(slots[-1].pieces)
     return any(low <= first and stop <= high for low, high in ranges)
 
@@ -239,13 +239,13 @@ def _render_kept_slots(slots: Sequence[Slot], ranges: Sequence[Range]) -> list[s
 
 
 def _lead(text: str) -> str:
-    """Return how a text begins, where nothing of it was kept."""
+    """Return the beginning of a text of which nothing was kept."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= LEAD else line[:LEAD].rstrip() + GAP
 
 
 def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref, tuple[Range, ...]]) -> str:
-    """Return a unit as a few lines of text: who, what was kept of the words, one line for a call, what was kept of its result."""
+    """Return a unit as a few lines of text: the speaker, the kept text, one line for each call, the kept parts of results."""
     out: list[str] = []
     results: dict[str, list[str]] = {}
     for message in unit.messages[1:] if unit.role == "assistant" else ():
@@ -269,7 +269,7 @@ def gist(unit: Unit, slots: Slots, lines: Mapping[str, str], keeps: Mapping[Ref,
             out.extend(_render_kept_slots([s for s in cut if s.part == at], ranges))
             if isinstance(part, ToolCall):
                 out.extend(results.pop(part.id, ()))
-    for rest in results.values():  # results whose call is not here
+    for rest in results.values():  # results whose call is not in this unit
         out.extend(rest)
     return f"{handle_of(unit.id, unit.last)} {unit.role}: " + "\n".join(out)
 
@@ -284,15 +284,15 @@ def view(
 ) -> list[Block]:
     """Return the blocks of a history.
 
-    `dead` are revisions that are no longer live: notes taken from them are left out. `safe` is what `find_protected_units` gave,
-    where the caller asked already.
+    `dead` are revisions that are no longer live: notes taken from them are left out. `safe` is the result of
+    `find_protected_units`, if the caller has it.
     """
     safe = find_protected_units(units) if safe is None else safe
     return list(_UnitWalk(units, compaction or Compaction(), lens, dead, safe).blocks())
 
 
 class _UnitWalk:
-    """One pass over the units. What is pending is a run of gists that will become one block."""
+    """One pass over the units. Pending gists are joined into one block."""
 
     def __init__(
         self,
@@ -341,7 +341,7 @@ class _UnitWalk:
         why = self.safe.get(unit.id)
         level = self.compaction.levels.get(unit.id, Level.VERBATIM)
         if why == "pinned" and level is not Level.VERBATIM:
-            why = None  # pinned after it was condensed: until the next compaction it is told at the end
+            why = None  # pinned after it was condensed: until the next compaction it is shown at the end
         level = Level.VERBATIM if why else level
         if not why and (not begun or level >= Level.SUMMARY):
             return
@@ -356,7 +356,7 @@ class _UnitWalk:
         yield from shown
 
     def _flush(self, notes: Sequence[CompactionNote]) -> Iterator[Block]:
-        """Yield what was pending as one block, followed by its notes."""
+        """Yield the pending gists as one block, followed by their notes."""
         if not self.run and not notes:
             return
         texts = [text for text, _ in self.run]

@@ -1,7 +1,7 @@
-"""A prompt's blocks as the messages of a wire.
+"""Rendering of a prompt's blocks as messages of a wire.
 
-Owns: `render`, the one way from blocks to what is sent: paired, spelled, repaired. Every decision rests on what comes before, so
-blocks that are added later only add to the end: a provider's cache keeps hitting, and thinking stays bound to the same words. Not
+Owns: `render`, the only way from blocks to a request: paired, converted, repaired. Every decision rests on earlier blocks, so
+later blocks only add to the end: the provider's cache keeps matching, and thinking stays bound to the same words. Not
 here: choosing blocks.
 """
 
@@ -27,7 +27,7 @@ from backscroll.vocab.prompt import TAIL, Block, Section, Wire, checked_wire
 __all__ = ["Breakpoint", "RenderedPrompt", "SameModel", "render"]
 
 Spelling: TypeAlias = Callable[[Block, WireContext], list[dict[str, Json]]]
-#: An insertion behind the messages so far: messages of its own, or None if the last one took it in.
+#: An insertion after the messages so far: separate messages, or None if the last one took it in.
 Inserting: TypeAlias = Callable[[list[dict[str, Json]], Block, WireContext], list[dict[str, Json]] | None]
 
 _WIRES: Final[Mapping[Wire, tuple[Spelling, Inserting]]] = {
@@ -50,12 +50,12 @@ def render(
     explicit_cache: bool = False,
     insertions: InsertionForm = "plain",
 ) -> RenderedPrompt:
-    """Return the prompt as the wire wants it.
+    """Return the prompt as messages of the wire.
 
-    `tools=None` means that the caller sends whatever tools there are; an empty list that there are none, in which case the
-    Anthropic wire gets calls and results in words. `same_model` says whose thinking may be sent back with its proof.
-    `explicit_cache` asks for cache points on OpenAI's wires, for models that take them; Anthropic's marks are always given.
-    `insertions="system"` puts our own words into system messages, on Claude models that take them in the middle.
+    `tools=None` means that the caller sends any tools there are; an empty list that there are none, in which case the
+    Anthropic wire gets calls and results as text. `same_model` says whose thinking may be sent back with its proof.
+    `explicit_cache` requests cache points on OpenAI's wires, for models that accept them; Anthropic's marks are always set.
+    `insertions="system"` puts our own text into system messages, on Claude models that accept them in the middle.
     """
     chosen = checked_wire(wire)
     spell, insert = _WIRES[chosen]
@@ -101,13 +101,13 @@ def render(
 
 
 def _leading(blocks: Sequence[Block], wire: Wire) -> set[int]:
-    """Return blocks that stand beside the messages: the system blocks before anything else was said."""
+    """Return blocks beside the messages: the system blocks before the first message."""
     out: set[int] = set()
     for n, block in enumerate(blocks):
         if block.role != "system" or wire == "openai-chat" or block.section in TAIL:
             break
         if wire == "openai-responses" and block.section is not Section.SYSTEM:
-            break  # instructions are for what stays; memory and summaries are items, so that they can be cached apart
+            break  # instructions are for what stays; memory and summaries are items, so that they can be cached separately
         out.add(n)
     return out
 
@@ -120,14 +120,14 @@ def _system(blocks: Sequence[Block], leading: set[int], wire: Wire) -> Json:
 
 
 def _asks_to_go_on(wire: Wire, raw: Sequence[Json], model: str | None) -> bool:
-    """Return True if a reply would have the last word on Anthropic's wire, and the model is not known to go on with it."""
+    """Return True if a reply would come last on Anthropic's wire, and the model is not known to continue it."""
     if wire != "anthropic" or not raw or raw[-1]["role"] != "assistant" or takes_prefill(model):
         return False
     return not {"tool_use", "server_tool_use"} & set(block_kinds(raw[-1]))
 
 
 def _wants_reply(raw: Sequence[dict[str, Json]], message: dict[str, Json]) -> bool:
-    """Return True if a reply has to stand between a system message in the middle and the user, who spoke before any came."""
+    """Return True if a reply is required between a system message in the middle and the user's message after it."""
     return bool(raw) and raw[-1].get("role") == "system" and message.get("role") == "user"
 
 
@@ -152,7 +152,7 @@ def _points(
     if wire == "anthropic":
         real = max(
             (n + 1 for n, places in enumerate(origins) if places), default=0
-        )  # what was added may not come again
+        )  # additions may not recur
         return anthropic.breakpoints(messages[:real], mended.system, tools, ends)
     if not explicit:
         return ()
@@ -168,7 +168,7 @@ def _points(
 
 
 def _cache_key(blocks: Sequence[Block], system: Json) -> str:
-    """Return the same for all prompts of a thread, so that a provider sends them to the same machine."""
+    """Return the same key for all prompts of a thread, so that a provider routes them to the same machine."""
     thread = next((source.thread for block in blocks for source in block.sources), None)
     seed = thread or words_of(as_array(system) or system)
     return f"bs-{mint_digits(seed)[:24]}"

@@ -1,6 +1,6 @@
-"""Blocks as messages of the Anthropic wire, and where its cache marks go.
+"""Blocks as messages of the Anthropic wire, and the places of its cache marks.
 
-Owns: one block as its message, contents always as a list, so that a message that grows keeps its beginning. Thinking goes along
+Owns: one block as its message, contents always as a list, so that a growing message keeps its beginning. Thinking is sent
 only with its signature and to the model that made it. Not here: validity; `assemble/validity` joins what belongs together and
 repairs what a history alone cannot promise.
 """
@@ -32,12 +32,12 @@ from backscroll.vocab.values.unicode import valid_text
 VENDOR: Final = "anthropic"
 _APART: Final = 15  # blocks between two marks; a mark looks back twenty
 _MOST: Final = 4
-_KEPT: Final = ("redacted_thinking",)  # vendor's blocks that go back as they came
+_KEPT: Final = ("redacted_thinking",)  # vendor blocks that are sent back unchanged
 
 
 def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
-    """Return the message of one block. A system block in the middle is a marked text of the user: the same on every model, and
-    the same when more is said.
+    """Return the message of one block. A system block in the middle becomes marked text of the user: the same on every model, and
+    stable when more is added.
     """
     if block.role == "system":
         return _message(
@@ -53,7 +53,7 @@ def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
 
 
 def _tools_to_text(blocks: list[dict[str, Json]], how: WireContext) -> list[dict[str, Json]]:
-    """Put calls and results in words if no tools are sent: the service refuses such blocks without them."""
+    """Render calls and results as text if no tools are sent: the service refuses such blocks without them."""
     return blocks if how.tools else [told for block in blocks for told in in_words(block)]
 
 
@@ -87,7 +87,7 @@ def _block(part: Part, block: Block, role: str, how: WireContext) -> dict[str, J
 
 
 def _render_sealed(part: Opaque) -> dict[str, Json] | None:
-    """Render thinking that only the service can read; nothing if the seal is gone."""
+    """Render thinking that only the service can read; nothing if the seal is missing."""
     data = as_object(words_parsed(part.raw)) or {}
     whole = data.get("type") == part.kind and as_text(data.get("data"))
     return dict(data) if whole else None
@@ -124,10 +124,10 @@ def _media(part: Media, role: str, how: WireContext) -> dict[str, Json] | None:
 
 
 def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> list[dict[str, Json]] | None:
-    """Return our words behind what was said: a text block at the end of the user's message, else a message; None if one took it
+    """Return our text after the last message: a text block at the end of the user's message, else a message; None if one took it
     in.
 
-    Where system messages are asked for and the model takes them, our own words are one behind the user's message.
+    If system messages are requested and the model accepts them, our own text is one after the user's message.
     """
     text = {"type": "text", "text": words_of_insertion(block)}
     last = messages[-1]["role"] if messages else ""
@@ -142,9 +142,9 @@ def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> l
 def breakpoints(
     messages: Sequence[dict[str, Json]], system: Json, tools: Sequence[Json] | None, ends: Sequence[int]
 ) -> tuple[Breakpoint, ...]:
-    """Return where the marks go: behind system (or tools), behind the newest message, fifteen blocks before it, where sections end.
+    """Return the places of marks: after system (or tools), after the newest message, fifteen blocks before it, at ends of sections.
 
-    `messages` are those that come again, `ends` the indexes of messages that close a stable section.
+    `messages` are those that recur, `ends` the indexes of messages that close a stable section.
     """
     points: list[Breakpoint] = []
     blocks = as_array(system)

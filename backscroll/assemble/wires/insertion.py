@@ -1,10 +1,10 @@
-"""Insertions: what we add between the messages of a conversation, placed once and left where it is.
+"""Insertions: text added between the messages of a conversation, placed once and never moved.
 
-Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
-memory, and entries of lorebooks, which the user chose) may stand where the developer or the user speaks. What was quoted from
-elsewhere (recalled text, graph) must never be taken for an instruction: it comes as the result of a call where that is sure to be
-valid, else in a frame that no text can close, because its name is made from the text itself. Every choice rests on the request
-and on earlier blocks.
+Owns: which blocks are insertions, whether their text is our own, and their form on a wire. Our own text (task, operations,
+memory, and entries of lorebooks, which the user chose) may have the role of the developer or the user. Text quoted from
+elsewhere (recalled text, graph) must never be mistaken for an instruction: it is sent as the result of a call if that is certainly
+valid, else in a frame that no text can close, because its name is derived from the text itself. Every choice depends on the request
+and on earlier blocks alone.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ INSERTION_FORMS: tuple[InsertionForm, ...] = get_args(InsertionForm)
 
 
 def insertion_form(name: str) -> InsertionForm:
-    """Return the form by its name, as the settings have it."""
+    """Return the insertion form of this name in the settings."""
     return "system" if name == "system" else "plain"
 
 
-#: The tool that recalled text comes from, where it is as a result.
+#: The tool that recalled text is attributed to, if it is sent as a result.
 TOOL: Final = "backscroll_recall"
 _OWN: Final = frozenset({Section.TASK, Section.OPERATIONS, Section.MEMORY, Section.LORE})
 _SAID: Final = frozenset({Section.HISTORY, Section.RECENT})
 
 
 class InsertionContext(NamedTuple):
-    """What a request says about the forms that it can hold."""
+    """The properties of a request that limit the forms of insertions."""
 
     wire: Wire
     model: str | None = None
@@ -41,26 +41,26 @@ class InsertionContext(NamedTuple):
 
 
 def begins_history(block: Block) -> bool:
-    """Return True for a block of the conversation itself; memory behind it is an insertion."""
+    """Return True for a block of the conversation itself; memory after it is an insertion."""
     return block.section in _SAID
 
 
 def is_inserted(block: Block, *, begun: bool) -> bool:
-    """Return True for our own block between messages. `begun`: something of the conversation comes before it."""
+    """Return True for our own block between messages. `begun`: the conversation has started before it."""
     return block.section in TAIL or (block.section is Section.MEMORY and block.message is None and begun)
 
 
 def is_own(block: Block) -> bool:
-    """Return True for our own words, False for what was quoted."""
+    """Return True for our own text, False for quoted text."""
     return block.section in _OWN
 
 
 def takes_pair(block: Block, manner: InsertionContext, before: str) -> bool:
-    """Return True if a quoted text can be the result of a call. `before` is the role of what was last said.
+    """Return True if quoted text can be the result of a call. `before` is the role of the last message.
 
-    A call without thinking is refused by Claude models that are asked to think in the old way, and is doubtful inside a loop of
-    calls: there only models whose thinking is bound, for which the vendor recommends it, get it, right behind words of the user.
-    Other vendors' models on the Chat wire may want proofs or names that a call of ours does not have.
+    Claude models in the older thinking mode refuse a call without thinking, and it is doubtful inside a loop of
+    calls: only models with bound thinking, for which the vendor recommends it, get one, right after a message of the user.
+    Other vendors' models on the Chat wire may require proofs or names that a call of ours does not have.
     """
     if is_own(block) or not manner.tools:
         return False
@@ -70,13 +70,13 @@ def takes_pair(block: Block, manner: InsertionContext, before: str) -> bool:
 
 
 def as_pair(block: Block) -> tuple[ToolCall, ToolResult]:
-    """Return a quoted text as a call of ours and its result; the id follows from what it is and what it rests on."""
+    """Return quoted text as a call of ours and its result; the id is derived from its text and its sources."""
     id = f"recall_{mint_digits(block.section, block.text, *map(str, block.sources))[:24]}"
     return ToolCall(id, TOOL, {}), ToolResult(id, (Text(block.text),), name=TOOL)
 
 
 def words_of_insertion(block: Block) -> str:
-    """Return the words as they are sent where they are not a result: our own as they are, quoted ones in their frame."""
+    """Return the text as sent if it is not a result: our own unchanged, quoted text in its frame."""
     if is_own(block):
         return block.text
     id = mint_digits(block.section, block.text)[:12]

@@ -1,6 +1,6 @@
 """Blocks as messages of the OpenAI Chat wire.
 
-Owns: one block as its messages, text as text wherever that is all there is. Thinking stays out, except for models that want it in
+Owns: one block as its messages, content as plain text if possible. Thinking is left out, except for models that expect it in
 a field of its own. Not here: validity; `assemble/validity` repairs what a history alone cannot promise.
 """
 
@@ -65,7 +65,7 @@ def _call(call: ToolCall) -> dict[str, Json]:
 
 
 def _content(parts: list[Part], role: str, how: WireContext) -> Json:
-    """Return text where there is nothing but text; a list if there are attachments."""
+    """Return plain text if there is nothing else; a list if there are attachments."""
     items: list[dict[str, Json]] = []
     for part in parts:
         match part:
@@ -102,10 +102,10 @@ def _media(part: Media, role: str, how: WireContext) -> dict[str, Json]:
 
 
 def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> list[dict[str, Json]] | None:
-    """Return our words behind what was said, as messages; None if the user's message took them in.
+    """Return our text after the last message, as messages; None if merged into the user's message.
 
-    Models of OpenAI have a role for our own words. Others may refuse a system message in the middle, move it to the front, or want
-    the user and the model to take turns: there the words follow those of the user.
+    Models of OpenAI have a role for our own text. Others may refuse a system message in the middle, move it to the front, or require
+    the user and the model to take turns: there the text follows the user's.
     """
     words = words_of_insertion(block)
     if knows_developer(how.model):

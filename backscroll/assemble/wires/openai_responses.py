@@ -42,7 +42,7 @@ def render_block(block: Block, how: WireContext) -> list[dict[str, Json]]:
 
 
 def _message(role: str, said: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Return what was said: a list of parts, and plain text for a reply, because a list would need the service's own ids."""
+    """Return a message: a list of parts, and plain text for a reply, because a list would need the service's own ids."""
     if not said:
         return []
     content: Json = "\n".join(part["text"] for part in said) if role == "assistant" else said
@@ -50,7 +50,7 @@ def _message(role: str, said: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def _item(part: Part, block: Block, role: str, how: WireContext) -> dict[str, Json] | None:
-    """Return what is an item of its own; None for what is part of a message."""
+    """Return a part as an item of its own; None if it belongs into a message."""
     match part:
         case ToolCall() if role == "assistant":
             call = {"type": "function_call", "call_id": part.id, "name": part.name}
@@ -74,7 +74,7 @@ def _render_sealed(part: Reasoning) -> dict[str, Json] | None:
 
 
 def _output(result: ToolResult, how: WireContext) -> Json:
-    """Return text, or a list where there are pictures in it."""
+    """Return text, or a list if it contains images."""
     if not any(isinstance(part, Media) for part in result.content):
         return result_text(result, how.blobs)
     items = [_content(part, "user", how) for part in result.content]
@@ -115,6 +115,6 @@ def _picture(part: Media, role: str, how: WireContext) -> dict[str, Json] | None
 
 
 def insert(messages: list[dict[str, Json]], block: Block, how: WireContext) -> list[dict[str, Json]] | None:  # noqa: ARG001 - all wires are called alike
-    """Return our words behind what was said, as an item: our own are the developer's, quoted ones the user's."""
+    """Return our text after the last message, as an item: our own from the developer, quoted text from the user."""
     role = "developer" if is_own(block) else "user"
     return _message(role, [{"type": "input_text", "text": words_of_insertion(block)}])

@@ -1,8 +1,8 @@
 """Pairing of calls and results by earlier blocks alone, so that a prompt only ever grows.
 
-Owns: which result answers which call, ids that every wire takes, stand-ins for missing results. Each decision rests on earlier
+Owns: which result answers which call, ids that every wire accepts, stand-ins for missing results. Each decision rests on earlier
 blocks alone: a result that comes after its step was closed is rendered as text at its own place, where it cannot change what was
-sent before. Not here: shapes of a wire.
+sent before. Not here: the message formats of a wire.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ _ODD_ID: Final[Mapping[Wire, str]] = {
 
 
 class PlacedBlock(NamedTuple):
-    """A block as it is sent, and the index of the block it came from; None for what was added."""
+    """A block as it is sent, and the index of its source block; None for additions."""
 
     block: Block
     origin: int | None
-    inserted: bool = False  # our own words between messages
+    inserted: bool = False  # our own text between messages
 
 
 class PairedBlocks(NamedTuple):
-    """Blocks of which every call has its result right behind it."""
+    """Blocks in which every call is directly followed by its result."""
 
     placed: list[PlacedBlock]
     changes: list[RepairAction]
     inserted: list[int]  # indexes of the blocks that are insertions
     waiting: tuple[
         str, ...
-    ]  # calls, by their ids in the history, that stand-ins at the end answer: results may still come
+    ]  # calls, by their ids in the history, with stand-ins at the end: results may still come
 
 
 class _WaitingCall(NamedTuple):
@@ -82,7 +82,7 @@ def pair(blocks: Sequence[Block], manner: InsertionContext) -> PairedBlocks:
     """Return blocks in the order in which they are sent.
 
     A step is a reply, or several without a result between them, and the results behind it. It stays open while calls wait and only
-    results, system text or more of the reply come in: no request is sent then. Words of the user and insertions close it.
+    results, system text or more of the reply come in: no request is sent then. User messages and insertions close it.
     """
     walk = _PairingWalk(manner)
     inserted: list[int] = []
@@ -107,20 +107,20 @@ class _PairingWalk:
         mistral = self.wire == "openai-chat" and is_mistral(manner.model)
         self._allowed = MISTRAL_ID if mistral else _IDS[self.wire]
         self._ids = Ids(self._allowed)
-        self._next: deque[PlacedBlock] = deque()  # what is to be looked at before the next block
-        self._told = False  # a result of the open step is out
-        self._held: list[PlacedBlock] = []  # what came in while the step was open, to follow it
-        self._spoke = ""  # the role of what was said last, insertions aside
+        self._next: deque[PlacedBlock] = deque()  # to be processed before the next block
+        self._told = False  # a result of the open step was sent
+        self._held: list[PlacedBlock] = []  # what arrived while the step was open, to follow it
+        self._spoke = ""  # the role of the last message, insertions aside
         self._called: dict[str, str] = {}  # names of the tools of all calls so far, by the given id
 
     def take(self, placed: PlacedBlock) -> None:
-        """Take one more block."""
+        """Process one more block."""
         self._next.append(placed)
         while self._next:
             self._look(self._next.popleft())
 
     def end(self) -> tuple[str, ...]:
-        """Answer what is open with stand-ins, as nothing more comes. Return the calls that they answer."""
+        """Answer open calls with stand-ins at the end of the history. Return these calls."""
         out: list[str] = []
         while self.waiting:
             out += [call.given for call in self.waiting]
@@ -162,7 +162,7 @@ class _PairingWalk:
             self._spoke = block.role
 
     def _close(self, *then: PlacedBlock) -> None:
-        """Answer what is open with stand-ins; what was held back comes next, then `then`."""
+        """Answer open calls with stand-ins; held blocks come next, then `then`."""
         for call in self.waiting:
             self._note(
                 _MISSING, call.origin, "a call without a result", "a result says that none was recorded"
@@ -200,7 +200,7 @@ class _PairingWalk:
     # -- results -------------------------------------------------------------------------------------------------
 
     def _results(self, placed: PlacedBlock) -> None:
-        """Send results that are waited for at once."""
+        """Send results of waiting calls at once."""
         block, origin = placed.block, placed.origin
         answers: list[Part] = []
         rest: list[Part] = []
@@ -225,7 +225,7 @@ class _PairingWalk:
             self._rest(*left)
 
     def _rest(self, placed: PlacedBlock) -> None:
-        """Take what answers no call of the open step: words of the user close it, everything else follows it."""
+        """Handle what answers no call of the open step: user messages close it, everything else follows it."""
         block, origin, _ = placed
         speaks = block.role == "user" and any(
             _says(part) for part in block.parts if not isinstance(part, ToolResult)
@@ -238,7 +238,7 @@ class _PairingWalk:
             self._send(block if _same(parts, block.parts) else replace(block, parts=parts), origin)
 
     def _in_words(self, part: Part, origin: int | None) -> Iterator[Part]:
-        """Yield a result that answers no call of the open step, as words with its attachments; any other part as it is."""
+        """Yield a result that answers no call of the open step as text with its attachments; any other part unchanged."""
         if not isinstance(part, ToolResult):
             yield part
             return
@@ -273,7 +273,7 @@ class _PairingWalk:
 
 
 def _pieces(block: Block) -> Iterator[Block]:
-    """Yield a reply in pieces, where results occur in it: what the model said, what came back, what it said then."""
+    """Yield a reply that contains results in pieces: the model's text, the results, the text after them."""
     run: list[Part] = []
     results = False
     for part in block.parts:
@@ -294,12 +294,12 @@ def _same(parts: Sequence[Part], given: Sequence[Part]) -> bool:
 
 
 def _says(part: Part) -> bool:
-    """Return True for a part that can be seen on a wire."""
+    """Return True for a part that a wire shows."""
     if isinstance(part, Opaque):
         return "thinking" not in part.kind
     return bool(part.text.strip()) if isinstance(part, Text) else not isinstance(part, Reasoning)
 
 
 def late_text(name: str, id: str, content: str) -> str:
-    """Return a result that came after its call had been answered in its place, as words."""
+    """Return a late result as text: a stand-in has already answered its call."""
     return f"[late result of the call {name} {id}]\n{content}".rstrip()

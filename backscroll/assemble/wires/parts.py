@@ -1,6 +1,6 @@
-"""Parts as every wire can say them: arguments as JSON, attachments by their bytes or their name, the rest in words.
+"""Parts in the form of every wire: arguments as JSON, attachments by bytes or name, the rest as text.
 
-Owns: what the three wires share in spelling a part. Not here: shapes of a wire.
+Owns: what the three wires share in rendering a part. Not here: the message formats of a wire.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from backscroll.formats.sources.media_type import media_type
 from backscroll.formats.sources.rows import as_object
 from backscroll.vocab.part import Json, Media, Opaque, Part, Text, ToolCall, ToolResult
 
-#: Pictures that every wire takes.
+#: Image types that every wire accepts.
 PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _READABLE: Final = ("text/", "application/json", "application/xml", "application/x-yaml", "application/toml")
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
 class MediaSource(NamedTuple):
-    """An attachment with its real type and its bytes, or an address on the web, or neither."""
+    """An attachment with its real type and its bytes, or a web address, or neither."""
 
     media_type: str
     data: bytes | None
@@ -32,7 +32,7 @@ class MediaSource(NamedTuple):
 
 
 def resolve_media(part: Media, blobs: Blobs) -> MediaSource:
-    """Return what there is of an attachment."""
+    """Return the available data of an attachment."""
     data, kind = bytes_of(part, blobs), part.media_type
     inside = from_data_url(part.url) if data is None and part.url else None
     if inside is not None:
@@ -44,7 +44,7 @@ def resolve_media(part: Media, blobs: Blobs) -> MediaSource:
 
 
 def media_words(part: Media, seen: MediaSource) -> str:
-    """Return an attachment as words: a text file with its text, anything else by its name."""
+    """Return an attachment as text: a text file with its content, anything else by its name."""
     label = f"[{label_of(part)}]"
     if seen.data is not None and seen.media_type.startswith(_READABLE):
         try:
@@ -55,7 +55,7 @@ def media_words(part: Media, seen: MediaSource) -> str:
 
 
 def opaque_words(part: Opaque) -> str:
-    """Return a vendor's part in words: what could not be taken apart is shown as it is, a mere trace by its name."""
+    """Return a vendor part as text: content that could not be converted is shown unchanged, a mere trace by its name."""
     return part.raw if part.kind in ("message", "output", "result", "content") else readable_part(part)
 
 
@@ -69,7 +69,7 @@ def arguments_object(call: ToolCall) -> dict[str, Json]:
 
 
 def arguments_text(call: ToolCall) -> str:
-    """Return the arguments of a call as the text of a JSON object; as they came where they are one."""
+    """Return the arguments of a call as the text of a JSON object; unchanged if they are one."""
     if isinstance(call.arguments, str) and as_object(words_parsed(call.arguments)) is not None:
         return call.arguments
     return dumps(arguments_object(call))
@@ -89,6 +89,6 @@ def result_text(result: ToolResult, blobs: Blobs) -> str:
 
 
 def split(parts: Sequence[Part]) -> tuple[list[ToolResult], list[Part]]:
-    """Return results, and everything else."""
+    """Split parts into results, and everything else."""
     results = [part for part in parts if isinstance(part, ToolResult)]
     return results, [part for part in parts if not isinstance(part, ToolResult)]

@@ -1,8 +1,8 @@
-"""The rendered prompt, on every wire.
+"""The rendered prompt, in the form common to all wires.
 
-Owns: the messages, the system text beside them, which blocks each message came from, where a provider may be asked to cache.
-Marks for the cache are kept beside the messages, so that two prompts can be compared byte for byte; `add_cache_marks` puts them
-in.
+Owns: the messages, the system text beside them, the source blocks of each message, the cache marks.
+Marks are kept beside the messages, so that two prompts can be compared byte for byte; `add_cache_marks` inserts
+them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backscroll.formats.sources.rows import as_array, as_object
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block, Wire
 
-#: Whether the proofs of a reply's thinking may be sent back: yes or no for all, or asked block by block.
+#: Whether the proofs of a reply's thinking may be sent back: yes or no for all, or decided block by block.
 SameModel: TypeAlias = bool | Callable[[Block], bool]
 
 _MARKS: Final[dict[str, tuple[str, Json]]] = {
@@ -29,7 +29,7 @@ _MARKS: Final[dict[str, tuple[str, Json]]] = {
 
 
 class Breakpoint(NamedTuple):
-    """A place behind which a provider may be asked to cache: the end of a block."""
+    """A place for a cache mark: the end of a block."""
 
     part: Literal["tools", "system", "messages"]
     message: int  # index of the message; 0 for tools and system
@@ -37,7 +37,7 @@ class Breakpoint(NamedTuple):
 
 
 class WireContext(NamedTuple):
-    """What a wire needs to know beside the blocks."""
+    """What a wire needs besides the blocks."""
 
     blobs: Blobs
     model: str | None
@@ -52,33 +52,31 @@ class WireContext(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt:
-    """A prompt as a wire wants it."""
+    """A prompt rendered for a wire."""
 
     wire: Wire
     messages: list[dict[str, Json]]
     system: (
         Json  # Anthropic: the system prompt, a list of text blocks; Responses: the instructions; Chat: None
     )
-    origins: list[
-        tuple[int, ...]
-    ]  # for each message the indexes of the blocks that it came from; empty: added
+    origins: list[tuple[int, ...]]  # for each message the indexes of its source blocks; empty: added
     system_origins: tuple[int, ...]
     breakpoints: tuple[Breakpoint, ...]
-    stable: int  # so many messages come again byte for byte when more is said; the newest one may still grow
+    stable: int  # so many messages recur byte for byte in longer prompts; the newest one may still grow
     inserted: tuple[int, ...]  # indexes of the blocks that are our own insertions
     cache_key: str  # a suggestion for `prompt_cache_key`
-    changes: tuple[RepairAction, ...]  # what had to be repaired
+    changes: tuple[RepairAction, ...]  # the repairs made
     tools: Sequence[Json] | None = None
-    waiting: tuple[str, ...] = ()  # calls that stand-ins at the end answer, by their ids in the history
-    goes_on: str = ""  # words at the end that ask the model to continue its reply
+    waiting: tuple[str, ...] = ()  # calls with stand-ins at the end, by their ids in the history
+    goes_on: str = ""  # request at the end that asks the model to continue its reply
 
     @property
     def settled(self) -> bool:
-        """False if the end holds a place for what may still come: a waiting result, the user's next words."""
+        """False if the end contains a placeholder for something still to come: a waiting result, the user's next message."""
         return any(self.origins) and not self.waiting and not self.goes_on
 
     def add_cache_marks(self) -> RenderedPrompt:
-        """Return the same with the marks for the cache put in: where the wire has such marks and they were asked for."""
+        """Return the prompt with cache marks inserted, if the wire has them and they were requested."""
         key, value = _MARKS[self.wire]
         messages, system, tools = list(self.messages), self.system, self.tools
         for point in self.breakpoints:

@@ -56,7 +56,7 @@ class ModelStatus:
     installed: bool
     in_use: bool  # the setting `encoder` names it, or a provider of this process runs it
     damaged: tuple[str, ...] = ()
-    needs: str = ""  # a package that is missing for it; empty: none
+    needs: str = ""  # a package that it requires and that is missing; empty: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ProviderStatus:
 
     provider: Provider
     chosen: bool
-    key_missing: str  # why there is no key; empty where there is, or none is wanted
+    key_missing: str  # why there is no key; empty if there is one, or none is required
 
 
 def _describe_package(

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from backscroll.config import Settings
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
-#: Under this name the store keeps up to which event of a thread a model was asked about its tasks.
+#: The name under which the store keeps up to which event a model was asked about a thread's tasks.
 TASKS = "understood:tasks"
-_MANY = 500  # turns, and texts, of one thread that are taken on at a time
-_NEWEST = 32  # turns that are looked through where the older ones were looked through before
-_GRACE = 5.0  # seconds that a call under way may still take when the engine is closed
+_MANY = 500  # turns and texts of one thread that are processed at a time
+_NEWEST = 32  # turns that are checked if the older ones were checked before
+_GRACE = 5.0  # seconds that a call in progress may still take when the engine is closed
 
 
 def is_wanted(settings: Settings) -> bool:
@@ -111,7 +111,7 @@ class UnderstandingWorker:
         self.engine = engine
         self.progress = Progress()
         self._due: dict[str, None] = {}
-        self._known: set[str] = set()  # threads that were looked through as a whole
+        self._known: set[str] = set()  # threads that were checked as a whole
         self._wake, self._stop = threading.Event(), threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None

@@ -30,20 +30,22 @@ from backscroll.vocab.values.moment import microseconds
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
-#: The name under which the store keeps how far background work has come.
+#: The name under which the store keeps the progress of background work.
 _LOG = logger_of("engine")
 
 JOB = "background"
-#: Seconds for which a thread is held; longer work lets go of it in time, and takes it up again where it was.
+#: Seconds for which a thread is leased; longer work releases it in time, and continues later.
 LEASE = 120
-_SPARE = 20  # of these, before whose end a worker lets go: the step at hand has to end as well
-#: Messages or turns that one step takes on before others get a chance.
+_SPARE = (
+    20  # seconds before the end of a lease at which a worker releases it: the current step must finish too
+)
+#: Messages or turns that one step processes before other threads get their turn.
 STRIDE = 500
-_SILENCE = 60  # seconds between two looks for conversations that have ended
+_SILENCE = 60  # seconds between two checks for conversations that have gone idle
 _WANTED = 16  # threads whose graphs are kept up to date for prompts
-_IDLE = 2.0  # seconds after which a resting worker looks for what other processes wrote
+_IDLE = 2.0  # seconds between checks by an idle worker for what other processes wrote
 
-#: A step: brings one kind of derived things of a thread up to date, at most so many; gives how many it made.
+#: A step: derives one kind of artefact of a thread, at most so many; returns how many it made.
 Step = Callable[["EngineScope", str, int], int]
 
 
@@ -91,7 +93,7 @@ class _WorkerThread:
 
     thread: str
     seen: int  # the event up to which everything was made before
-    head: int  # the newest event when it was taken up
+    head: int  # the newest event when the lease was taken
     until: int  # microseconds
 
 
@@ -100,7 +102,7 @@ class Worker:
 
     def __init__(self, engine: EngineScope, *, models: bool = False) -> None:
         self.engine = engine
-        self.models = models  # ask a configured model too: for workers that no caller waits for
+        self.models = models  # also ask a configured model: for workers that no caller waits for
         self.name = f"{os.getpid()}-{id(self):x}"
         self.progress = Progress()
         self.understanding: UnderstandingWorker | None = (
@@ -109,12 +111,10 @@ class Worker:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._resting: dict[str, int] = {}  # threads that failed, with the event at which they did
+        self._resting: dict[str, int] = {}  # threads that failed, with the event at which they failed
         self._held: dict[str, _WorkerThread] = {}
-        self._take_snapshot = 0  # when threads without news were last looked for
-        self._wanted: dict[
-            str, bool
-        ] = {}  # threads whose graph prompts need; True: it is still to be put together
+        self._take_snapshot = 0  # when unchanged threads were last checked
+        self._wanted: dict[str, bool] = {}  # threads whose graph prompts need; True: it is still to be built
 
     # -- life ------------------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Worker:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._thread = None
-        with contextlib.suppress(BackscrollError):  # a store that is gone: what is held ends by itself
+        with contextlib.suppress(BackscrollError):  # the store is gone: the lease expires by itself
             for held in list(self._held.values()):
                 self._let_go(held)
 
@@ -168,7 +168,7 @@ class Worker:
             self._wake.clear()
             try:
                 done = self.run()
-            except BackscrollError as error:  # the store cannot be reached now: told, and tried again
+            except BackscrollError as error:  # the store is unreachable: log it, and retry
                 self.progress.last_error = f"{type(error).__name__}: {error}"
                 _LOG.warning("the store cannot be reached in the background: %s", type(error).__name__)
                 done = 0
@@ -209,7 +209,7 @@ class Worker:
         self._take_snapshot = self._now()
         from backscroll.engine.knowledge.idle import flush_idle  # start-up: a prompt does without it
 
-        with contextlib.suppress(BackscrollError):  # the store cannot be reached now: looked for again later
+        with contextlib.suppress(BackscrollError):  # the store is unreachable: retry later
             flush_idle(self.engine)
 
     def _claim(self) -> _WorkerThread | None:
@@ -246,7 +246,7 @@ class Worker:
             self.progress.failed += 1
             self.progress.last_error = f"{type(error).__name__}: {error}"
             _LOG.warning("thread %s was not brought up to date: %s", held.thread, type(error).__name__)
-            self._resting[held.thread] = held.head  # and held on to, so that the others come first
+            self._resting[held.thread] = held.head  # and keep the lease, so that the others come first
             return 0
         if broken_off:
             self._let_go(held)
@@ -254,7 +254,7 @@ class Worker:
         from backscroll.engine.knowledge.idle import flush_if_idle  # start-up: a prompt does without it
 
         head = held.head
-        if flush_if_idle(self.engine, held.thread):  # brought in from elsewhere, and over long ago
+        if flush_if_idle(self.engine, held.thread):  # imported, and ended long ago
             head = self._head(held.thread)
             self.progress.made += bring_up_to_date(self.engine, held.thread, enough, self._pace())
         self.engine.store.write(lambda tx: tx.set_progress(held.thread, JOB, head))

@@ -18,14 +18,14 @@ from backscroll.llm.tokens.tokens import tokenizer_for
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
-#: Tokens that are kept free for an answer where no model is named, and in small budgets.
+#: Tokens reserved for an answer if no model is named, and in small budgets.
 USUAL = 4096
-_SHARE = 8  # of a budget, this part is kept free; never more than a quarter
-_REFUSED = "answer limits"  # where the figures are kept that services named
+_SHARE = 8  # this fraction of a budget is reserved; never more than a quarter
+_REFUSED = "answer limits"  # where limits reported by services are stored
 _MODELS = 64
-#: Of what is left of a window, so much is not asked for: others count tokens in other ways.
+#: This much of the remaining window is not requested: services count tokens differently.
 _MARGIN, _EXACT_MARGIN, _FRAME = 0.06, 0.01, 64
-_OF_MONEY = 0.25  # of what limits on money leave, one answer may cost this share
+_OF_MONEY = 0.25  # share of the remaining spending limit that one answer may cost
 
 
 def output_limit(engine: EngineScope, model: str) -> int:

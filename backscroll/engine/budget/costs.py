@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
     from backscroll.record.ports import Writer
 
-#: By what calls can be summed.
+#: What calls can be grouped by.
 GROUPS = ("model", "provider", "purpose", "thread", "task", "turn", "day")
 FAILED = "failed"
-#: The purposes of calls with which a model reads and writes about a conversation.
+#: Purposes of calls with which a model reads and writes about a conversation.
 UNDERSTANDING = ("summary", "extraction", "retry")
 _LONGEST = 100  # characters of a purpose, a provider, a task
 
@@ -45,7 +45,7 @@ class Estimate:
 
     texts: int
     input: int  # tokens
-    output: int  # tokens, at the most
+    output: int  # tokens, at most
     dollars: float | None  # None: the price is unknown
 
 
@@ -65,7 +65,7 @@ def price_of(engine: EngineScope, model: str = "", *, provider: str = "") -> Pri
     return price_for(model or engine.settings.model, provider=provider, at=at, table=prices_of(engine))
 
 
-# -- writing down ------------------------------------------------------------------------------------------------
+# -- recording ---------------------------------------------------------------------------------------------------
 
 
 def record_call(
@@ -173,12 +173,12 @@ def _compute_cost(
     if tokens.cost is not None:
         return in_nano(tokens.cost)
     if tokens.estimated and not tokens.input and not tokens.output:
-        # A call that failed before anything was said is not billed; for one that succeeded it is unknown.
+        # A call that failed before any output is not billed; whether a successful one is, is unknown.
         return 0 if purpose == FAILED else None
     try:
         table = prices_of(engine)
     except InvalidInput:
-        # The call was made and must be on the ledger; `cost` and `check_limits` tell about the broken table.
+        # The call was made and must be on the ledger; `cost` and `check_limits` report the broken table.
         return None
     found = rates_for(model, provider=provider, at=at, table=table, tier=tokens.tier)
     return None if found is None else found.nano(tokens)
@@ -212,7 +212,7 @@ def _thread(engine: EngineScope, thread: ThreadScope | str | None) -> str:
         return ""
     if not isinstance(thread, str):
         return thread.id
-    # A full id is taken as it is: a call is written down also where its thread is gone by now.
+    # A full id is used unchecked: a call is recorded even if its thread is gone by now.
     return thread if THREAD_ID.fullmatch(thread) else engine.resolve(thread)
 
 
@@ -268,7 +268,9 @@ def _span(
     engine: EngineScope, since: str | datetime | None, until: str | datetime | None
 ) -> tuple[int | None, int | None]:
     first = None if since is None else microseconds(_moment(engine, since))
-    last = None if until is None else microseconds(_moment(engine, until)) + 1  # a store leaves the end out
+    last = (
+        None if until is None else microseconds(_moment(engine, until)) + 1
+    )  # the store's range excludes its end
     return first, last
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.message import Message
     from backscroll.vocab.part import Media
 
-#: Goes up when the rules of `llm/tokens/overhead` change: old counts are then not asked for any more.
+#: Increase when the rules of `llm/tokens/overhead` change: old counts are then ignored.
 _RULES = 2
 _KEPT = 200_000  # counts in memory per store
 _TOGETHER = 256  # counts that are written at once
@@ -121,7 +121,7 @@ def flush_counts(engine: EngineScope) -> int:
         return 0
 
     def work(tx: Writer) -> int:
-        # What was forgotten meanwhile gets no count: not even its length shall stay.
+        # What was forgotten meanwhile gets no count: not even its length is kept.
         there = tx.read_spoken(list({revision for revision, _ in due}))
         rows = [
             (revision, key, n)
@@ -134,7 +134,9 @@ def flush_counts(engine: EngineScope) -> int:
     try:
         return engine.store.write(work)
     except StoreError:
-        return 0  # full, read-only or busy: they can be counted again, and was not asked for this write
+        return (
+            0  # full, read-only or busy: they can be counted again, and the caller did not ask for this write
+        )
 
 
 # -- correcting estimates ----------------------------------------------------------------------------------------

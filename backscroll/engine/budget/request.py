@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class PromptRequest:
     """A caller's request for a prompt."""
 
-    budget: int  # tokens of everything, as we count them
+    budget: int  # tokens of everything, by our count
     reserve: int
     wire: Wire
     model: str
@@ -45,7 +45,7 @@ class PromptRequest:
     given: int = 0  # the budget in the vendor's tokens, as the caller gave it
     shared: bool = False  # the reserve is a share of the budget, and grows with it
     shown: int = 0  # bytes of a tool result that the prompt shows
-    handles: bool = True  # originals that are not shown are named, for a tool that opens them
+    handles: bool = True  # originals not shown are named by handles, for a tool that opens them
 
     @property
     def room(self) -> int:
@@ -73,7 +73,7 @@ def check_request(
     given: tuple[Mapping[str, Json], ...] = tuple(valid_json(tool) for tool in checked_tools(tools))
     spent = tools_tokens(given, tokenizer, way)
     prices, shared = prices_for(engine, name), reserve is None
-    # By what the caller gave, not by what corrections make of it: a result has to look the same in every prompt.
+    # From the caller's value, not the corrected one: a result must look the same in every prompt.
     shown = shown_bytes(_smaller(engine, name, whole))
     size = _usable(engine, name, whole)
     opens = offers_expand(given) if handles is None else handles

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from backscroll.engine.prompts.builder import Prompt
     from backscroll.engine.thread import Thread
 
-#: Who writes into the log what a program said.
+#: The actor of what a program said.
 PROGRAM = "program"
 #: What the wires call the limit of an answer.
 _LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
-#: What of a request says that only the new items are in it.
+#: Request fields that mean the request contains only new items.
 _GOES_ON = ("previous_response_id", "conversation")
 
 
@@ -55,8 +55,8 @@ class CapturedRequest:
 
     wire: Wire
     model: str
-    awaiting: tuple[Ref, ...] = ()  # the answer before, where another one is wanted
-    counted: int = 0  # tokens of the prompt, roughly
+    awaiting: tuple[Ref, ...] = ()  # the previous answer, if it is being regenerated
+    counted: int = 0  # tokens of the prompt, estimated
     turn: int | None = None
 
 
@@ -275,7 +275,7 @@ class StreamPieces:
 
     def __init__(self, wire: Wire, model: str) -> None:
         self.wire = wire
-        self.whole: Mapping[str, Json] | None = None  # the response, where the stream tells it as a whole
+        self.whole: Mapping[str, Json] | None = None  # the response, if the stream reports it as a whole
         self.came = False
         if wire == "anthropic":
             self._blocks = Blocks("", model)

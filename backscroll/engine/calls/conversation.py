@@ -22,7 +22,7 @@ from backscroll.vocab.part import Json, Opaque
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-_WHOLE = "item"  # the kind of a part that holds an item we cannot take apart
+_WHOLE = "item"  # the kind of a part that holds an item we cannot parse
 
 
 def iterate_spoken(thread: Thread, *, newest_first: bool = False) -> Iterator[Message]:
@@ -95,7 +95,7 @@ def pop_item(thread: Thread) -> dict[str, Json] | None:
     for message in iterate_spoken(thread, newest_first=True):
         items = told_items(thread, message)
         if not items:
-            continue  # nothing that this wire can say
+            continue  # contains nothing that this wire can express
         pen = thread.as_actor(PROGRAM)
         rest = _without_last(thread, message, len(items) - 1)
         if rest is None:

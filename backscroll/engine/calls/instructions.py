@@ -16,7 +16,7 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-_FIRST = 3  # messages among which it is
+_FIRST = 3  # messages among which it is searched
 
 
 def instruct(thread: Thread, said: ContentLike, actor: str = AGENT) -> None:

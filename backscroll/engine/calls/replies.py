@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from backscroll.record.ports import Writer
     from backscroll.vocab.prompt import Wire
 
-#: Who writes answers and results into the log.
+#: The actor of answers and results.
 AGENT = "agent"
 ANSWER = "answer"  # the purpose of such a call on the ledger
 _AT_WORK = "act:at work:"
@@ -45,7 +45,7 @@ class ReplyRecord:
 
     messages: tuple[Ref, ...]
     calls: tuple[ToolCall, ...]  # with ids that are unique in the thread
-    carrier: Ref | None  # the message that holds the last call; None where there is none
+    carrier: Ref | None  # the message that contains the last call; None if there is none
     charge: Charge
 
 
@@ -55,7 +55,7 @@ class UnfinishedCall:
 
     call_id: str
     tool: str
-    snapshot: str  # of the files, before it began; empty where none was taken
+    snapshot: str  # of the files, before it began; empty if none was taken
 
 
 def said_in(reply: Reply, wire: Wire, fresh: str) -> list[Content]:
@@ -64,7 +64,7 @@ def said_in(reply: Reply, wire: Wire, fresh: str) -> list[Content]:
     try:
         found = _read(raw, wire)
     except (FormatError, KeyError, TypeError, ValueError):
-        found = []  # an answer that does not parse as its wire still has its words
+        found = []  # an answer that does not parse on its wire still has its text
     got = [p for c in found for p in c.parts if isinstance(p, ToolCall)]
     mute = bool(reply.text.strip()) and not any(c.text.strip() for c in found)
     if mute or [(c.id, c.name) for c in got] != [(c.id, c.name) for c in calls]:

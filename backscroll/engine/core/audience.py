@@ -15,12 +15,12 @@ from backscroll.record.ports import Reader, SearchFilter, ThreadState
 from backscroll.record.thread_info import ThreadDescription
 from backscroll.vocab.thread import ThreadInfo
 
-STATES = "scope-states"  # the shelf with the rows of threads by scope
+STATES = "scope-states"  # the cache of thread rows by scope
 _FEW = 4  # rows that are read one by one
 THREADS = 200  # of a scope, the most recently changed
 #: The kind of the thread that holds what people changed about a user or a project as a whole.
 PROFILE = "profile"
-#: What a caller may ask about: this thread, or the others of its user, of its project, of the store.
+#: What a caller may search: this thread, or the others of its user, of its project, of the store.
 SCOPES = ("thread", "user", "project", "all")
 
 
@@ -85,7 +85,7 @@ class ScopeThreads:
                 return list(known[1])
         rows = None if known is None else _caught_up(reader, known[1], dict(heads))
         rows = reader.threads(**self.wanted, limit=limit) if rows is None else rows
-        # Columns hold less than text does: two names may look alike there.
+        # Columns hold less than text does: two names may look equal there.
         some = [state for state in rows if not state.forgotten and self.holds(state.about)]
         found = sorted(some, key=lambda state: (state.created_at, state.id))
         if memo is not None:
@@ -139,7 +139,7 @@ def wanted_from(info: ThreadInfo, scope: str) -> SearchFilter | None:
     if scope == "user":
         return SearchFilter(users=(info.user,)) if info.user else None
     if scope == "thread" or (scope == "project" and not info.project):
-        return None  # a thread that belongs to no project has only itself
+        return None  # a thread without a project has only itself
     users = ("", info.user) if info.user else ("",)
     return SearchFilter(project=info.project if scope == "project" else None, users=users)
 

@@ -21,13 +21,13 @@ from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, To
 from backscroll.vocab.values.moment import microseconds
 from backscroll.vocab.values.unicode import valid_text
 
-#: Names in metadata that change how a message is treated: ours, and those under which the wires keep what they need.
+#: Metadata names that change how a message is treated: ours, and those in which the wires keep what they need.
 OWN_METADATA = frozenset({"backscroll", "act", "openai", "openai-responses", "anthropic"})
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _PARTS: tuple[type, ...] = get_args(Part)
-_RESULTS = (Text, Media, Opaque)  # what a tool may answer with
+_RESULTS = (Text, Media, Opaque)  # what a tool may return
 _WORDS: dict[type, tuple[str, ...]] = {
     Text: ("text",),
     Media: ("media_type",),

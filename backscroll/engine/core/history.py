@@ -59,7 +59,7 @@ class History:
     def _message(self, entry: Entry, spoken: RevisionBody) -> Message:
         return message_of(entry, spoken, None if spoken.body is None else self._read(spoken.body))
 
-    # -- facts -----------------------------------------------------------------------------------------------
+    # -- metadata --------------------------------------------------------------------------------------------
 
     def _state(self, reader: Reader) -> ThreadState:
         state = reader.thread(self.id)
@@ -100,7 +100,7 @@ class History:
         """Return the last `n` live messages, oldest of them first."""
         if n < 0:
             raise InvalidInput(f"cannot read {n} messages", hint="give a number of 0 or more")
-        # A thread has fewer messages than events; more than that is not a number for a database.
+        # A thread has fewer messages than events; larger numbers would overflow the database.
         rows = self._view(lambda view: view.page(min(n, view.as_of), newest_first=True))
         return [self._message(*row) for row in reversed(rows)]
 
@@ -238,7 +238,7 @@ class History:
         if first > 1:
             low, skip = self._locate(first - 1, moment, role="user")
             opened = first - 1 - skip
-            # The grid may lie inside an earlier turn: what comes before the wanted turn is dropped below.
+            # The grid may lie inside an earlier turn: what precedes the requested turn is dropped below.
         history = History(self.store, self.id, moment, read=self._read)
         walk = history.messages_from(low)
         for turn in into_turns(self.id, walk, opened):
@@ -381,7 +381,7 @@ def info_of(state: ThreadState) -> ThreadInfo:
         about.kind,
         about.language,
         about.tags,
-        deepcopy(about.metadata),  # rows are shared; what a caller does to this must not reach them
+        deepcopy(about.metadata),  # rows are shared; a caller's changes must not reach them
         state.created_at,
         state.updated_at,
         state.head,

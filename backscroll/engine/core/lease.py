@@ -13,7 +13,7 @@ from backscroll.vocab.values.moment import microseconds
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-LENGTH = 900 * 1_000_000  # microseconds; longer than one call with all its tries
+LENGTH = 900 * 1_000_000  # microseconds; longer than one call with all its retries
 
 
 class Lease:
@@ -37,7 +37,7 @@ class Lease:
         """Take the lease, or extend it; False if another process has it."""
 
         def work(tx: Writer) -> bool:
-            tx.lock_thread(self._thread)  # others who want it wait here
+            tx.lock_thread(self._thread)  # other claimants wait here
             now = microseconds(self._engine.means.now())
             holder, until, _ = _read(tx.meta(self._name))
             if holder not in ("", self._holder) and until > now:

@@ -1,6 +1,6 @@
 """A history along forks: a fork shares its parent's log up to an event and a message, and copies nothing.
 
-A `View` reads a thread as of one event: its own entries, then the parent's as they stood when it forked, and so on to the root.
+A `View` reads a thread as of one event: its own entries, then the parent's as of the fork, and so on to the root.
 An entry of a nearer thread hides the entry of a farther one for the same message.
 """
 
@@ -15,7 +15,7 @@ from backscroll.record.ports import Bounds, Reader, RevisionBody, ThreadState
 from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.ids import Ref
 
-#: Set once anything was ever forgotten: earlier moments then hold messages whose words are gone.
+#: Set once anything was ever forgotten: earlier moments then contain messages without text.
 ERASED = "erased"
 _PAGE = 256
 
@@ -63,8 +63,8 @@ class _Segment:
     thread: str
     as_of: int
     upto: bytes | None
-    hidden: frozenset[Ref]  # messages that a nearer thread has entries of its own for
-    current: bool  # the segment is read as it is now, without looking back
+    hidden: frozenset[Ref]  # messages for which a nearer thread has its own entries
+    current: bool  # the segment is read as of now, without looking back
 
 
 class View:
@@ -82,7 +82,7 @@ class View:
         hidden: set[Ref] = set()
         seq = self.as_of
         for fork, parent in ancestors(self.reader, state):
-            # Of a parent only what it had adopted by the time of the fork hides anything here.
+            # Only what a parent had adopted by the time of the fork hides anything here.
             hidden |= {
                 message for message, since in self.reader.list_adopted_messages(fork.id) if since <= seq
             }

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 #: Events or messages in one slice: about ten milliseconds of work.
 SLICE = 24
-#: Seconds of rest for a second of work: while callers come and go, and while no user is present.
+#: Seconds of rest per second of work: while callers are active, and while no user is present.
 ATTENDED, ALONE = 4.0, 0.25
-_LATELY = 3.0  # seconds for which callers count as coming and going
-_LONGEST = 1.0  # seconds of rest at most
+_LATELY = 3.0  # seconds for which callers count as active
+_LONGEST = 1.0  # maximum seconds of rest
 _PATIENCE = 0.5  # seconds for which a slice waits for callers to finish
 
 

@@ -25,7 +25,7 @@ from backscroll.vocab.message import Content
 from backscroll.vocab.part import Json, Media, Part, ToolCall, ToolResult
 from backscroll.vocab.values.moment import microseconds
 
-#: So many messages at once leave their words to the index for later, where the store lets them: indexing takes longer than writing.
+#: Batches of this size are indexed later if the store allows it: indexing takes longer than writing.
 _WAIT_FROM = 256
 _UNDOABLE = DELIBERATE | {Kind.UNDONE, Kind.REDONE}
 
@@ -38,8 +38,8 @@ class MessageDraft:
     content: Content
     digest: bytes = b""  # the content hash; with it come the fields below
     body: bytes = b""
-    words: str | None = None  # index words, if already computed
-    media: tuple[tuple[str, bytes], ...] = ()  # bytes to be stored with it, by their hashes
+    words: str | None = None  # index text, if already computed
+    media: tuple[tuple[str, bytes], ...] = ()  # blobs to be stored with it, by their hashes
 
 
 class Pen:
@@ -55,7 +55,7 @@ class Pen:
         self.state = state
         self._about_changed = False
         self._kin: list[ThreadState] | None = None
-        self.said: Content | None = None  # the words of the last stroke, as they were stored
+        self.said: Content | None = None  # the content of the last stroke, as stored
         self.digest = b""  # and their hash
         self.spoken: dict[Ref, RevisionBody] = {}  # and the same as readers get it
         self._entries: dict[Ref, Entry | None] = {}
@@ -101,7 +101,7 @@ class Pen:
         opened = changes(event, self.entry)
         stood = [self._find_previous_entries(entry, event) for entry in opened]
         for entry, (_, before) in zip(opened, stood, strict=True):
-            # Old words leave the index before new ones come in: FTS5 would have to write in between otherwise.
+            # Old text leaves the index before new text enters: FTS5 would have to write in between otherwise.
             if before is not None and before.live and not (entry.live and entry.revision == before.revision):
                 self._unindex(before)
         self._log(event, speech, opened, head)
@@ -190,7 +190,7 @@ class Pen:
         self.tx.save_thread(self.state, about_changed=self._about_changed)
         return self.state
 
-    # -- reading along ---------------------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------------------
 
     @property
     def view(self) -> View:
@@ -205,7 +205,7 @@ class Pen:
             self._entries[message] = self.tx.entry(self.state.id, message)
         return self._entries[message]
 
-    # -- what follows from an event --------------------------------------------------------------------------
+    # -- effects of an event ---------------------------------------------------------------------------------
 
     def _log(
         self, event: Event, speech: MessageDraft | None, opened: list[Entry], head: bytes | None
@@ -251,7 +251,7 @@ class Pen:
         self.tx.open_entry(self.state.id, entry, own)
         if entry.message in self._entries:
             self._entries[entry.message] = entry
-        new = entry.revision != event.id  # else it went into the index with the event itself
+        new = entry.revision != event.id  # otherwise it was indexed with the event itself
         if (
             before is not None
             and entry.live

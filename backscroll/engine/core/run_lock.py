@@ -53,13 +53,13 @@ def _acquire_lock(path: Path) -> int | None:
     """Return the lock of a file; None on systems without file locks. Raises `Conflict` if another process holds it."""
     try:
         import fcntl
-    except ImportError:  # another system
+    except ImportError:  # Windows and others
         return None
     for _ in range(_TRIES):
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError:  # nowhere to write: others cannot either
+        except OSError:  # not writable: other processes cannot write either
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,7 +71,7 @@ def _acquire_lock(path: Path) -> int | None:
                 "another agent is running in this thread",
                 hint="wait until it ends, stop it, or continue in a fork",
             ) from None
-        except OSError:  # the file was removed meanwhile, or this disk knows no locks
+        except OSError:  # the file was removed meanwhile, or this disk does not support locks
             os.close(file)
             continue
         os.close(file)

@@ -20,7 +20,7 @@ C = TypeVar("C", bound="type[Any]")
 F = TypeVar("F", bound="Callable[..., Any]")
 Check: TypeAlias = Callable[[Any], bool]
 
-#: Names that represent more than one type, or that the method itself looks at: everything passes.
+#: Annotations that stand for several types, or that the method checks itself: everything is allowed.
 OPEN: Final = frozenset(
     {
         "Any",
@@ -41,9 +41,9 @@ OPEN: Final = frozenset(
         "Scope",
     }
 )
-#: Protocols: what has their methods passes, whatever its class.
+#: Protocols: any object with their methods is allowed, whatever its class.
 SHAPES: Final = frozenset({"Client", "Person", "Snapshots", "Store", "Writer"})
-#: Parameters that their method checks itself, with a hint that knows what they mean.
+#: Parameters that their method checks itself, with a more specific hint.
 OWN: Final = frozenset({"ThreadKnowledge.summary.budget", "ThreadKnowledge.context_summary.budget"})
 _LISTS: Final = frozenset({"Sequence", "Iterable", "Collection", "list", "tuple", "set", "frozenset"})
 _LOOKED_INTO: Final = (list, tuple, set, frozenset)
@@ -120,7 +120,7 @@ def _list_of(item: Check | None, name: str) -> Check | None:
     def fits(value: Any) -> bool:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             return False
-        known = isinstance(value, _LOOKED_INTO)  # anything else may be read only once
+        known = isinstance(value, _LOOKED_INTO)  # anything else may be readable only once
         return item is None or not known or all(map(item, cast("Iterable[Any]", value)))
 
     return fits
@@ -149,7 +149,7 @@ class _SignatureChecks(NamedTuple):
 
     places: tuple[ParameterCheck | None, ...]
     names: Mapping[str, ParameterCheck]
-    rest: ParameterCheck | None  # of further arguments by place
+    rest: ParameterCheck | None  # of further positional arguments
 
 
 def _plan_of(work: Callable[..., Any], label: str) -> _SignatureChecks:
@@ -171,7 +171,7 @@ def _plan_of(work: Callable[..., Any], label: str) -> _SignatureChecks:
 
 def door(work: F, owner: str = "") -> F:
     """Decorate a function: arguments of the wrong type are rejected before it runs."""
-    plan: _SignatureChecks | None = None  # read when it is first called: most methods never are
+    plan: _SignatureChecks | None = None  # compiled on the first call: most methods are never called
     label = f"{owner}.{work.__name__}" if owner else work.__name__
 
     @wraps(work)

@@ -52,13 +52,13 @@ class EngineScope(ABC):
         self.means = means or ClockAndIds()
         self.memo = Memo()
         self.callers = Callers()
-        # Those that keep words in files; run to finish a forget that was cut off.
+        # Callbacks of modules that keep text in files; run to finish an interrupted forget.
         self.rewriters: list[Callable[[], None]] = []
         self._closing: list[Callable[[], bool]] = []
         self._watchers: list[Callable[[ThreadScope], None]] = []
         checked_actor(settings.actor)
 
-    # -- life ------------------------------------------------------------------------------------------------
+    # -- lifecycle -------------------------------------------------------------------------------------------
 
     def on_close(self, work: Callable[[], bool]) -> None:
         """Register a callback for when the engine closes; returning False keeps the store open for its other users."""
@@ -188,7 +188,7 @@ class EngineScope(ABC):
         """Return the size of the store: how many rows of each kind."""
         return dict(self.store.read(lambda reader: reader.stats()))
 
-    # -- slots for what is counted once ----------------------------------------------------------------------
+    # -- cached token counts ---------------------------------------------------------------------------------
 
     def tokens(self, revisions: Sequence[Ref], tokenizer: str) -> dict[Ref, int]:
         """Return the stored token counts of revisions; those never counted are missing."""
@@ -199,7 +199,7 @@ class EngineScope(ABC):
         rows = [(revision, tokenizer, count) for revision, count in counts.items()]
         self.store.write(lambda tx: tx.set_tokens(rows))
 
-    # -- bytes -----------------------------------------------------------------------------------------------
+    # -- blobs -----------------------------------------------------------------------------------------------
 
     def blob(self, digest: str) -> bytes | None:
         """Return a blob by its hash; None once forgotten."""

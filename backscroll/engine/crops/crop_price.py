@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.vocab.message import Message
 
-_USUAL = 128_000  # tokens of a prompt, where neither a budget nor a model says so
+_USUAL = 128_000  # tokens of a prompt, if neither a budget nor a model determines it
 _AT_ONCE = 64
 
 

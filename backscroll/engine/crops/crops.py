@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
 _PAGE = 256
-_BEHIND = 4_096  # messages behind a crop that are weighed; more do not fit into a prompt
-_LISTED = 64  # messages that the event names one by one; more are named by their runs alone
-_COMPARED, _SCANNED = 200, 4000  # messages and characters of each that are compared with the task
-#: Tokens of a summary that rules make.
+_BEHIND = 4_096  # messages after a crop that are counted; more do not fit into a prompt
+_LISTED = 64  # messages that the event lists one by one; more are listed only as runs
+_COMPARED, _SCANNED = 200, 4000  # messages, and characters of each, that are compared with the task
+#: Tokens of a rule-made summary.
 SUMMARY_TOKENS = 300
-#: From this relevance to the current task on, a person should be asked first.
+#: From this relevance to the current task on, the user should be asked first.
 RELEVANT = 0.35
 
 
@@ -64,13 +64,13 @@ class Crop:
 
     handle: str
     messages: int
-    tokens: int  # that leave every prompt
+    tokens: int  # tokens that leave every prompt
     summary: str
     summary_tokens: int
-    relevance: float  # 0 … 1: how much what goes has to do with the task at hand
-    ask_first: bool  # so relevant that a person should be asked
-    event: int | None  # None: only rehearsed
-    cost_now: float  # of writing what is behind it once more, in plain input tokens
+    relevance: float  # 0 … 1: how relevant the removed messages are to the current task
+    ask_first: bool  # so relevant that the user should be asked
+    event: int | None  # None: dry run
+    cost_now: float  # of rewriting what follows it, in plain input tokens
     saves_per_call: float  # in plain input tokens
     pays_back_after: int | None  # calls; None: never
 
@@ -219,7 +219,7 @@ def crops_of(view: View) -> list[CropMark]:
     return crop_marks(standing, view.others(standing.crops[0] - 1), view) if standing.crops else []
 
 
-# -- reading what can go -----------------------------------------------------------------------------------------
+# -- reading what can be cropped ---------------------------------------------------------------------------------
 
 
 def _is_shown(entry: Entry, spoken: RevisionBody) -> bool:

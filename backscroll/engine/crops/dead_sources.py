@@ -19,7 +19,7 @@ from backscroll.vocab.ids import Ref
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-_KNOWN = 64  # answers in memory: of each thread the newest is asked for
+_KNOWN = 64  # results in memory: for each thread the newest is asked for
 
 
 def dead_sources(
@@ -42,7 +42,7 @@ def look_at_sources(
 ) -> tuple[frozenset[Ref], bool]:
     """Return the same from the store, and whether it holds until the next rare event."""
     crops, written = sheet.crops, sheet.compaction
-    # A fork shares what its parent wrote down, but not all of the messages that it speaks of.
+    # A fork shares what its parent recorded, but not all of the messages it mentions.
     inherited = written is not None and written.id.thread != thread.id
     out: set[Ref] = set()
     sure = True

@@ -113,7 +113,7 @@ class Arrival:
         else:
             first = list(islice(items, 1))
             if not first:
-                return  # a session in which nothing was said
+                return  # a session without messages
             items = self._begin(line, key, first, items)
             self.new |= line.number == 0
         for batch in _batches(items):
@@ -165,7 +165,7 @@ class Arrival:
     def _shared_past(
         self, line: ImportBranch, items: Iterator[Kept]
     ) -> tuple[tuple[str, Ref, bytes] | None, Iterator[Kept]]:
-        """Find what a line shares with a conversation in the store that its file names as its origin: the last common message, and the remaining items."""
+        """Find what a branch in a file shares with its original in the store: the last common message, and the remaining items."""
         name = self.foreign.forked_from
         parent = (
             self.engine.store.read(lambda reader: reader.origin(origin_key(self.foreign.format, name)))
@@ -234,7 +234,7 @@ class Arrival:
             raise ImportConflict
         return pen
 
-    # -- a line that is here already -------------------------------------------------------------------------
+    # -- a line that exists already --------------------------------------------------------------------------
 
     def _past_the_known(self, line: ImportBranch, items: Iterator[Kept]) -> Iterator[Kept]:
         """Walk along what the last import left and apply differences; return the items that come after it."""

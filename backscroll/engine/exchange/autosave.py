@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 
-#: Says which thread has which file.
+#: Maps threads to their files.
 INDEX = ".dialogues.json"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _CLINE = "User/globalStorage/saoudrizwan.claude-dev/tasks"
-#: A project folder may hold a whole disk; aider's file lies at the top of a project.
+#: A project folder may hold a whole disk; aider's file is at the top of a project.
 _AIDER_DEPTH = 2
 _AIDER = ".aider.chat.history.md"
 _SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "dist", "build"})
@@ -47,7 +47,7 @@ def discover(home: Path | None = None, here: Path | None = None) -> list[History
         try:
             status = path.stat()
         except OSError:
-            continue  # it went away, or may not be looked at
+            continue  # deleted meanwhile, or not readable
         key = path.resolve()
         if key not in found:
             found[key] = HistoryFile(format_name, str(path), utc(status.st_mtime_ns // 1000), status.st_size)

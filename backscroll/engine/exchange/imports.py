@@ -31,10 +31,10 @@ from backscroll.vocab.values.nesting import DEEPEST, is_deeper
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Called with bytes read, bytes in all (None: unknown) and what is being read.
+#: Called with bytes read, bytes in total (None: unknown) and what is being read.
 Progress = Callable[[int, int | None, str], None]
 _SECRETS = 50
-_AROUND = 10  # levels that the log puts around a value, at most
+_AROUND = 10  # maximum levels of nesting that the log adds to a value
 _TRIES = 20
 
 
@@ -54,7 +54,7 @@ def import_path(
     if chosen.name == "native":
         reports = import_native(engine, source, dry_run=dry_run, again=again)
         if not dry_run:
-            finish_forgetting(engine, wait=True)  # a file may bring a forget along
+            finish_forgetting(engine, wait=True)  # a file may contain a forget
         return reports
     if chosen.read is None:
         raise FormatError(
@@ -64,7 +64,7 @@ def import_path(
         try:
             return [_taken_in(engine, t, source, dry_run, again, project) for t in chosen.read(source)]
         except ImportConflict:
-            continue  # what is in by now counts as unchanged the next time
+            continue  # what is already imported counts as unchanged the next time
     raise Conflict(
         f"others kept writing to the same conversations: {path}", hint="nothing was lost; try again"
     )

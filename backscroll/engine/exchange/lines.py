@@ -21,9 +21,9 @@ class ImportBranch:
     leaves_at: str | None = None  # source id of the last message it shares
     items: list[Kept] = field(default_factory=list[Kept])
     thread: str | None = None
-    head: int | None = None  # where its log ended when we last looked
-    written: bool = False  # something was added to it
-    places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our name, along this line
+    head: int | None = None  # where its log ended when we last read it
+    written: bool = False  # whether anything was added to it
+    places: dict[str, Ref] = field(default_factory=dict[str, Ref])  # source id -> our id, along this line
 
     def place(self, source_id: str) -> tuple[ImportBranch, Ref] | None:
         """Return the line and id of a message on this line or the line it left."""
@@ -41,7 +41,7 @@ class Router:
     def __init__(self, notes: list[str]) -> None:
         self.main = ImportBranch(0)
         self.branches: list[ImportBranch] = []
-        self.owner: dict[str, ImportBranch] = {}  # source id -> the line that holds it
+        self.owner: dict[str, ImportBranch] = {}  # source id -> the line that contains it
         self._tips: dict[str, ImportBranch] = {}  # source id of the last message of a line
         self._notes = notes
 

@@ -52,9 +52,9 @@ class RepairReport:
     """What a repair did to one thread, or (with an empty `thread`) to data that belongs to none."""
 
     thread: str
-    why: str  # what was wrong, as verification said it
+    why: str  # the problem, as verification reported it
     what: str  # what was done
-    aside: int = 0  # events, rows and bytes that were set aside
+    aside: int = 0  # events, rows and blobs that were set aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _SoundPrefix:
 
     state: ThreadState
     upto: int
-    spoiled: tuple[int, ...]  # events whose words do not fit their seal
+    spoiled: tuple[int, ...]  # events whose text does not match its seal
 
 
 def repair_store(engine: EngineScope) -> list[RepairReport]:

@@ -30,7 +30,7 @@ from backscroll.vocab.foreign import ForeignMessage
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
-#: Formats whose messages say whether they are hidden; in others a hidden message is simply not there.
+#: Formats whose messages record whether they are hidden; in others a hidden message is simply missing.
 HIDES = frozenset({"sillytavern", "dialogue", "chatgpt", "claude-code", "codex"})
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SyncReport:
     ambiguous: list[str]
     dry_run: bool = False
     changed: bool = field(default=False)
-    awaiting: tuple[Ref, ...] = ()  # replies of ours before which their list ends: they want another one
+    awaiting: tuple[Ref, ...] = ()  # our replies before which their list ends: they are being regenerated
 
 
 def foreign_messages(messages: Sequence[ForeignMessage | Mapping[str, Any]]) -> list[ForeignMessage]:

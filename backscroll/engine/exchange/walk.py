@@ -70,7 +70,7 @@ class ImportWalk:
         self.side = side
         self.items = items
         self.at = 0
-        self.last: ForeignMessage | None = None  # the newest one that was the same on both sides
+        self.last: ForeignMessage | None = None  # the newest one that was equal on both sides
 
     def rest(self) -> Iterator[Kept]:
         """Return what is new at the end."""
@@ -125,7 +125,7 @@ class ImportWalk:
 
     def _align(self, items: list[Kept]) -> Iterator[Kept]:
         """Align what is left on both sides from the first difference on, and apply the result."""
-        anchor = [] if self.last is None else [self.last]  # so that the planner sees where the rest hangs on
+        anchor = [] if self.last is None else [self.last]  # tells the planner where the rest attaches
         theirs = [*anchor, *(item for item in items if isinstance(item, ForeignMessage))]
         arrival = self.arrival
 
@@ -167,7 +167,7 @@ class ImportWalk:
         return self._skip_seen(item for item in items if not isinstance(item, ForeignMessage))
 
 
-#: Tools whose files only ever grow; where such a file got shorter it lost something, and we keep it.
+#: Tools whose files only ever grow; if such a file shrank it lost something, and we keep it.
 _LOGS = frozenset({"claude-code", "codex", "cline", "aider", "gemini-cli"})
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backscroll.workspace.own_writes import OwnWrite
     from backscroll.workspace.snapshots.snapshots import Snapshots
 
-#: Tools that write files in one way only, and note all that they write.
+#: Tools that write files in one way only, and record all that they write.
 NOTING = frozenset({"write_file", "edit_file", "apply_patch"})
 
 
@@ -48,7 +48,7 @@ def split_change(
     last = {one.path: one.after for one in wrote}
     mine = {path for path in last if path in old or path in new}
     if any(not entry.kept for path in mine for entry in (old.get(path), new.get(path)) if entry is not None):
-        return []  # too large to be kept: there is nothing to compare
+        return []  # too large to be stored: there is nothing to compare
     others = {path for path in {*old, *new} - mine if old.get(path) != new.get(path)}
     start = {path: new.get(path) if path in others else entry for path, entry in _both(old, new).items()}
     start |= {path: _entry(keeper, first[path], old.get(path), old.get(path)) for path in mine}

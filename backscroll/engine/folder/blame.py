@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from backscroll.engine.folder.folder_scope import FolderScope
     from backscroll.workspace.snapshots.snapshots import Snapshots
 
-#: Keys of versions that no change of the log made.
+#: Keys of versions that no change in the log made.
 OLDEST, UNSEEN, BEFORE_ERASED = -1, -2, -3
-_WORDS = 600  # characters of what was asked, and of why
-_LOOKED = 40  # messages before a call that are looked through for a reason
+_WORDS = 600  # characters of the request, and of the reason
+_LOOKED = 40  # messages before a call that are searched for a reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class BlameLine:
 
     line: int
     text: str
-    by: By | None  # None: it was there before the first snapshot
-    change: CodeChange | None = None  # None too for what was changed manually and not scanned yet
+    by: By | None  # None: it existed before the first snapshot
+    change: CodeChange | None = None  # also None for manual edits that were not scanned yet
     turn: int | None = None
     message: Ref | None = None
     tool: str = ""
-    asked: str = ""  # what the user had said to open the turn
-    why: str = ""  # what the assistant said before the call
+    asked: str = ""  # the user message that opened the turn
+    why: str = ""  # what the assistant wrote before the call
     at: str = ""
     thread: str = ""
     sure: bool = True  # False: it was written while the tool ran, by it or by another process
-    erased: bool = False  # who wrote it cannot be determined: an earlier version of the file was erased
+    erased: bool = False  # the author is unknown: an earlier version of the file was erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def blame(room: FolderScope, path: str, line: int | None = None) -> list[BlameLi
         raise _nothing(room, path, now)
     versions = _versions(keeper, everything, path, now)
     told: list[FileVersion] = []
-    gone = 0  # what was before cannot be determined any more, so it is older than all that can
+    gone = 0  # what came before is unknown, so it is older than everything known
     for version in versions:
         text = content if version is versions[-1] else keeper.content(version.hash)
         if text is None:
@@ -109,7 +109,7 @@ def _versions(
     """Return the contents that the file had over time, oldest first; the last is the current one."""
     steps = list(steps_of(keeper, everything, path))[::-1]
     stack: list[_ChangeVersion] = []
-    tops: dict[str, tuple[_ChangeVersion, ...]] = {}  # what stood below a content when it was there
+    tops: dict[str, tuple[_ChangeVersion, ...]] = {}  # the versions below a content when it was current
 
     def push(version: _ChangeVersion, *, returns: bool = False) -> None:
         nonlocal stack
@@ -117,13 +117,13 @@ def _versions(
             stack = list(tops[version.hash])
         elif not stack or stack[-1].hash != version.hash or stack[-1].path != version.path:
             if not version.hash:
-                stack = []  # gone: what comes later under this name is another file
+                stack = []  # deleted: a later file under this name is another one
             stack.append(version)
         tops[version.hash] = tuple(stack)
 
     for number, one, file in steps:
         if file.before and (not stack or stack[-1].hash != file.before):
-            # How it came to this was not recorded; where nothing is known yet it was always so.
+            # How this came about was not recorded; if nothing is known yet, it has always been so.
             old = file.old_path or file.path
             push(_ChangeVersion(UNSEEN if stack else OLDEST, file.before, old))
         after = "" if file.action == "deleted" else file.after
@@ -158,7 +158,7 @@ def files_of(keeper: Snapshots, one: ChangeRecord) -> Sequence[FileChange]:
     return keeper.compare(one.change.before, one.change.after)
 
 
-# -- words -------------------------------------------------------------------------------------------------------
+# -- requests and reasons ----------------------------------------------------------------------------------------
 
 
 class _BlameReader:

@@ -26,7 +26,7 @@ from backscroll.vocab.part import Json
 #: Characters of a diff that the log keeps; the snapshots have the rest.
 LONGEST = 40_000
 _LISTED = 500  # files of one change that the log names; the snapshots have the rest
-_NAMED = 3  # files by which a change of many is called
+_NAMED = 3  # files that the name of a larger change lists
 _META = "workspace "
 _ACTIONS: frozenset[str] = frozenset(get_args(Action))
 _BYS: frozenset[str] = frozenset(get_args(By))
@@ -39,7 +39,7 @@ class FolderState:
     snapshot: str = ""
     count: int = 0
     threads: tuple[str, ...] = ()
-    at: float = 0.0  # when that snapshot was begun, in seconds since 1970 by this machine's clock
+    at: float = 0.0  # when that snapshot was started, in seconds since 1970 by this machine's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class ChangeRecord:
     """A change with the details that only the engine needs."""
 
     change: CodeChange
-    place: str = ""  # which folder, on which machine; empty where a program reported it
-    order: int = 0  # among the changes of this folder, in whatever thread
-    rewind: str = ""  # the name of the rewind that did it
-    redo: str = ""  # the name of the rewind that it took back
-    turn: int = 0  # to before which a rewind went
-    whole: bool = True  # False: the log does not name every file of it (there were too many, or its words are forgotten)
+    place: str = ""  # which folder, on which machine; empty if a program reported it
+    order: int = 0  # position among the changes of this folder, in any thread
+    rewind: str = ""  # the id of the rewind that made it
+    redo: str = ""  # the id of the rewind that it reverted
+    turn: int = 0  # the turn before which a rewind went
+    whole: bool = True  # False: the log does not list every file of it (too many, or its text is forgotten)
 
     @property
     def by(self) -> By:
@@ -65,7 +65,7 @@ def place_of(root: Path) -> str:
     return hashlib.sha256(f"{platform.node()}\0{root}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-# -- the note about a folder -------------------------------------------------------------------------------------
+# -- the record about a folder -----------------------------------------------------------------------------------
 
 
 def known_of(reader: Reader, place: str) -> FolderState:
@@ -104,7 +104,7 @@ def keep_seen_programs(tx: Writer, place: str, keys: Iterable[str]) -> None:
     tx.set_meta(_SEEN + place, json.dumps(sorted(known.union(keys))))
 
 
-# -- out: into the log -------------------------------------------------------------------------------------------
+# -- writing to the log ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class ChangeDraft:
     diff: str
     rewind: str = ""
     redo: str = ""
-    turn: int = 0  # to before which a rewind went
-    at: float = 0.0  # when the snapshot after it was begun
-    own: bool = False  # the tool noted that it wrote exactly this
+    turn: int = 0  # the turn before which a rewind went
+    at: float = 0.0  # when the snapshot after it was started
+    own: bool = False  # the tool recorded that it wrote exactly this
 
 
 def write_change(pen: Pen, draft: ChangeDraft) -> Event:
@@ -196,7 +196,7 @@ def _encode_file(file: FileChange) -> dict[str, Json]:
     return out
 
 
-# -- in: from the log --------------------------------------------------------------------------------------------
+# -- reading from the log ----------------------------------------------------------------------------------------
 
 
 def recorded_of(event: Event, turn: int | None = None) -> ChangeRecord:

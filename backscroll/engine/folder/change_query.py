@@ -129,7 +129,7 @@ def turn_of(view: View, event: Event) -> int | None:
     return view.count(role="user", upto=entry.position) if entry is not None and entry.live else None
 
 
-# -- one folder, in whatever thread ------------------------------------------------------------------------------
+# -- one folder, in any thread -----------------------------------------------------------------------------------
 
 
 def everywhere(engine: EngineScope, place: str, root: str, own: str) -> list[ChangeRecord]:
@@ -142,7 +142,7 @@ def everywhere(engine: EngineScope, place: str, root: str, own: str) -> list[Cha
     def look(reader: Reader) -> None:
         for name in names:
             state = reader.thread(name)
-            if state is not None:  # a note may speak of a thread that another store has
+            if state is not None:  # the record may name a thread of another store
                 found.update({one.change.id: one for one in list_changes(View(reader, state), place)})
 
     engine.store.read(look)

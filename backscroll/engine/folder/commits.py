@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 THREAD, TURN, CHANGES = "Backscroll-Thread", "Backscroll-Turn", "Backscroll-Changes"
 _AGENT = ("tool", "turn", "rewind")
 _LINE = 72  # characters of the first line of a message
-_LEAST = 20  # … that it is not made shorter than at the end of a sentence
+_LEAST = 20  # … and the minimum when it is shortened at the end of a sentence
 _ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；")
 _TOLD = 8  # descriptions that a message lists
-_COMMITS = 5000  # of the user's that are looked through for changes that they hold already
+_COMMITS = 5000  # of the user's commits that are searched for changes they already contain
 _NAME = re.compile(r"[0-9a-f]{8}\.[1-9][0-9]*")
 
 
@@ -49,7 +49,7 @@ class CommitReport:
     id: str
     message: str
     files: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()  # files that git ignores, or whose content is not kept
+    skipped: tuple[str, ...] = ()  # files that git ignores, or whose content is not stored
     branch: str = ""
     turns: tuple[int, ...] = ()
 
@@ -75,7 +75,7 @@ def commit(
 ) -> CommitReport:
     """Commit what the agent changed; see `Workroom.commit`."""
     if turn is not None:
-        room.thread.turn(turn)  # says what is wrong
+        room.thread.turn(turn)  # raises if there is no such turn
     with room.alone():
         if not dry_run:
             room.look()
@@ -163,7 +163,7 @@ def _deltas(
         if file.old_path and file.old_path != file.path:
             yield Delta(file.old_path, was, None)
             was = None
-        # How a file ends up (a link, one that may be run) is what counts, not what it was in between.
+        # The final mode of a file (a link, an executable) is what counts, not intermediate ones.
         last = kinds.get(file.path)
         yield Delta(file.path, was, now, None if now is None or last is None else last.kind)
 
@@ -190,7 +190,7 @@ def made_message(chosen: Sequence[_CommitChange]) -> str:
         same = list(group)
         if several and (words := next((_first_line(c.asked) for c in same if c.asked), "")):
             lines += ["", f"{_cut(words)}:"] if lines else [f"{_cut(words)}:"]
-        # Going back and forth is not work: it would be told twice.
+        # A rewind and its redo are not work: it would be listed twice.
         work = [c for c in same if c.one.change.cause.by != "rewind"] or same
         done = dict.fromkeys(_first_line(c.one.change.description) for c in work)
         lines += [f"- {words}" for words in done if words][:_TOLD]

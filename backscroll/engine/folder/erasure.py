@@ -37,15 +37,15 @@ class FileForgetReport:
     """What forgetting a file did, or (with `done` False) would do."""
 
     path: str
-    names: tuple[str, ...]  # under which it was known
-    versions: int  # contents
-    snapshots: int  # that held one of them
-    changes: int  # of the log whose words spoke of it
+    names: tuple[str, ...]  # names that the file had
+    versions: int  # contents erased
+    snapshots: int  # snapshots that contained one of them
+    changes: int  # changes in the log whose text mentioned it
     shared: tuple[str, ...] = ()  # other files that had the same contents, and lose them too
     present: tuple[
         str, ...
-    ] = ()  # files that hold such a content now: they stay, and are not kept until they change
-    messages: tuple[Ref, ...] = ()  # that wrote it: their own words may repeat it
+    ] = ()  # files that currently have such a content: they stay, and are not stored until they change
+    messages: tuple[Ref, ...] = ()  # messages that wrote it: their own text may repeat it
     unreachable: tuple[str, ...] = ()
     done: bool = False
 
@@ -136,7 +136,7 @@ def _out_of_the_log(room: FolderScope, doomed: Sequence[ChangeRecord]) -> tuple[
     return tuple(left)
 
 
-# -- what a forget of messages does not reach --------------------------------------------------------------------
+# -- what a forget of messages does not erase --------------------------------------------------------------------
 
 
 def snapshots_left(reader: Reader, thread: str, messages: Sequence[Ref] | None) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from backscroll.formats.shape import OverlongLine, Source
 from backscroll.regular_files import is_special, open_regular
 
 _CHUNK = 1 << 16
-#: What is beside a SQLite store while it is open: the write-ahead log, its index, the queue of writers.
+#: Files beside a SQLite store while it is open: the write-ahead log, its index, the queue of writers.
 SIDE_FILES = ("-wal", "-shm", "-turns")
 LONGEST_LINE = 1 << 25  # characters; reading a line takes about six times as many bytes of memory
 
@@ -85,7 +85,7 @@ class FileSource:
         """
         rest: list[str] = []
         number = size = 0
-        start = ""  # the first characters of the line, wherever the pieces of the file end
+        start = ""  # the first characters of the line, however the file is split into pieces
         for chunk in self.chunks():
             for place, piece in enumerate(chunk.split("\n")):
                 if place:

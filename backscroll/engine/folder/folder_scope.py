@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
 What: TypeAlias = Literal["both", "files", "conversation"]
-_PATIENCE = 60.0  # seconds to wait for another process at work on the same folder
-_SKEW = 1.0  # seconds by which the times of files may be behind the clock
-_ASKED = 40  # messages among which the last question is looked for
+_PATIENCE = 60.0  # seconds to wait for another process that uses the same folder
+_SKEW = 1.0  # seconds by which file times may lag behind the clock
+_ASKED = 40  # messages among which the last question is searched
 PERSON = Cause("person")
 
 
@@ -115,7 +115,7 @@ class FolderScope(ABC):
 
         return (home_of(self.root, self.home.resolve()) / kind).exists()
 
-    # -- looking ---------------------------------------------------------------------------------------------
+    # -- scanning --------------------------------------------------------------------------------------------
 
     def look(self) -> str:
         """Return a snapshot of the folder as it is now; unrecorded changes are recorded as manual edits."""
@@ -271,7 +271,7 @@ class FolderScope(ABC):
     def alone(self, *, recovering: bool = False) -> Generator[None]:
         """Hold the folder's lock; an interrupted rewind is completed first."""
         with self._mine:
-            if self._depth:  # this OS thread has it already
+            if self._depth:  # this OS thread holds it already
                 yield
                 return
             with hold_lock(self.home / "locks" / f"{self.place}.lock", _PATIENCE):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
 _PAGE = 64
-_TURNS = 5  # turns in which calls without any answer are looked for
+_TURNS = 5  # turns in which unanswered calls are searched
 
 
 def operations(thread: ThreadScope, rounds: int | None = None, *, last: int | None = None) -> list[Digest]:
@@ -71,7 +71,7 @@ def _recent(view: View, limit: int, rounds: int | None, memo: MutableMapping[Any
             if rounds is not None and turns >= rounds:
                 break
             if waiting is not None and waiting <= 0 and turns >= _TURNS:
-                break  # no tool has answered before this
+                break  # there are no earlier tool results
         if calls >= limit and role == "assistant":
             break
     return [digest for block in _split_blocks(taken[::-1]) for digest in _digest_block(block, memo)][-limit:]
@@ -106,7 +106,7 @@ def _split_blocks(taken: Iterable[_ToolMessage]) -> Iterator[list[_ToolMessage]]
             yield block
             block = []
         if seen.row[0].role == "user":
-            waiting.clear()  # no answer will come
+            waiting.clear()  # no result will follow
         waiting |= seen.calls
         waiting -= seen.results
         block.append(seen)

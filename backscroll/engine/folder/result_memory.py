@@ -32,7 +32,7 @@ _making = threading.Lock()
 class _CachedResult:
     text: str
     size: int
-    seen: int  # the newest event of the log that was looked at for a forgetting
+    seen: int  # the newest event of the log that was checked for a forget
 
 
 class ResultMemory:

@@ -43,18 +43,16 @@ class RewindReport:
 
     turn: int
     what: What
-    files: tuple[FileChange, ...] = ()  # what becomes of the files
+    files: tuple[FileChange, ...] = ()  # the changes to the files
     diff: str = ""
-    messages: tuple[Message, ...] = ()  # that leave; that return, where a rewind is taken back
-    foreign: tuple[str, ...] = ()  # files in which others would lose what they changed since
-    lost: tuple[
-        str, ...
-    ] = ()  # files that stay as they are: no snapshot holds their content (too large, secret)
-    paths: tuple[str, ...] = ()  # every path that is touched
-    before: str = ""  # names of the snapshots
+    messages: tuple[Message, ...] = ()  # messages deleted, or (redo) restored
+    foreign: tuple[str, ...] = ()  # files in which others would lose their changes
+    lost: tuple[str, ...] = ()  # files left as they are: no snapshot has their content (too large, secret)
+    paths: tuple[str, ...] = ()  # every path that is changed
+    before: str = ""  # ids of the snapshots
     after: str = ""
     done: bool = False
-    redone: bool = False  # a rewind was taken back
+    redone: bool = False  # a rewind was reverted
     event: Ref | None = None
 
 
@@ -223,7 +221,7 @@ def _apply_plan(room: FolderScope, plan: RewindReport, journal: RewindJournal) -
     return replace(plan, done=True, event=None if event is None else event.id)
 
 
-# -- taking it back ----------------------------------------------------------------------------------------------
+# -- redo --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

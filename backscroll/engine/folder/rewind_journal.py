@@ -43,11 +43,11 @@ class RewindJournal:
     actor: str
     turn: int
     what: str
-    before: str = ""  # snapshots; empty where no file is touched
+    before: str = ""  # snapshots; empty if no file is changed
     after: str = ""
-    paths: tuple[str, ...] = ()  # files that are touched
-    messages: tuple[str, ...] = ()  # that leave, or (taking back) return
-    redo: str = ""  # the rewind that is taken back
+    paths: tuple[str, ...] = ()  # files that are changed
+    messages: tuple[str, ...] = ()  # messages to be deleted, or (redo) restored
+    redo: str = ""  # the rewind to be reverted
 
     @property
     def refs(self) -> list[Ref]:
@@ -85,7 +85,7 @@ def is_interrupted(room: FolderScope) -> bool:
     return path.exists() or path.with_name(path.name + ".d").exists()
 
 
-# -- doing it ----------------------------------------------------------------------------------------------------
+# -- carrying out ------------------------------------------------------------------------------------------------
 
 
 def carry_out(room: FolderScope, journal: RewindJournal) -> Event | None:
@@ -163,7 +163,7 @@ def _still_there(view: View, refs: Sequence[Ref]) -> bool:
     return first is not None and first.live and [e.message for e in leaving(view, first)] == list(refs)
 
 
-# -- after a crash -----------------------------------------------------------------------------------------------
+# -- recovery ----------------------------------------------------------------------------------------------------
 
 
 def recover(room: FolderScope) -> RewindRecovery | None:
@@ -174,7 +174,7 @@ def recover(room: FolderScope) -> RewindRecovery | None:
     path = journal_of(room)
     found = read_journal(path)
     if found is None:
-        # Nothing had begun: what was put aside goes, and a journal of which only half was written.
+        # Nothing had begun: delete what was put aside, and a half-written journal.
         restore.recover(path)
         path.with_name(f"{path.name}.tmp").unlink(missing_ok=True)
         return None

@@ -31,7 +31,7 @@ def steps_since(view: View, opening: Ref) -> list[Event]:
     return [
         e
         for e in acts_in_force(_list_rare_events(view), {Kind.TASKED})
-        # One that was put in later comes before steps with smaller numbers; one begun "at" it stands right before it.
+        # An inserted message precedes steps with smaller numbers; a task that starts "at" it comes right before it.
         if e.seq > opening.seq or (place and place_of(e) >= place)
     ]
 

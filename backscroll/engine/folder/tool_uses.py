@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Digest", "ToolUse", "operations", "render_operations", "same_tool", "tool_history"]
 
 _PAGE = 64
-_HITS = 3_000  # candidates of one search; stores rank no more than about so many
+_HITS = 3_000  # candidates of one search; stores rank about this many at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ def _uses(
         for use in _fitting(step, asked):
             found.setdefault((use.digest.call, use.digest.call_id, use.digest.result), use)
         if len(found) >= limit:
-            break  # they come from the end; what is older than all of these is not wanted
+            break  # they come from the end; anything older is not needed
     ordered = sorted(found.values(), key=lambda use: use.position, reverse=True)
-    # A step gives its calls in order; the newest first means the last of parallel calls too.
+    # A step lists its calls in order; newest first applies to parallel calls too.
     return _add_turn_numbers(thread, view, _latest_first(ordered)[:limit])
 
 
@@ -284,7 +284,7 @@ def _every_block(view: View) -> Iterator[Sequence[Message]]:
         yield block[::-1]
 
 
-# -- words -------------------------------------------------------------------------------------------------------
+# -- text --------------------------------------------------------------------------------------------------------
 
 
 def _holds(query: Query, text: str) -> bool:

@@ -74,7 +74,7 @@ class Workroom(FolderScope):
 
         return blame(self, self.inside(path) or "", line)
 
-    # -- going back ------------------------------------------------------------------------------------------
+    # -- rewind ----------------------------------------------------------------------------------------------
 
     def rewind(
         self, turn: int, what: What = "both", *, force: bool = False, dry_run: bool = False
@@ -101,7 +101,7 @@ class Workroom(FolderScope):
         with self.alone(recovering=True):
             return recover(self)
 
-    # -- git, and letting go ---------------------------------------------------------------------------------
+    # -- git, and erasing ------------------------------------------------------------------------------------
 
     def commit(
         self,

@@ -11,11 +11,11 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.handle import Handle
 from backscroll.vocab.ids import Ref, parse_ref
 
-#: A run of cropped messages that is skipped in one stride rather than read.
+#: The length from which a run of cropped messages is skipped rather than read.
 _STRIDE = 512
-#: Events that can put a message between others.
+#: Events that can insert a message between others.
 ARRIVALS = frozenset({Kind.INSERTED, Kind.MOVED, Kind.RESTORED, Kind.UNDONE, Kind.REDONE})
-#: Events that change what prompts have shown; a rewind is reported by its deletions.
+#: Events that change what prompts have shown; a rewind is recorded as its deletions.
 CHANGING = ARRIVALS | {
     Kind.EDITED,
     Kind.REGENERATED,
@@ -36,13 +36,13 @@ class CropMark:
     event: Ref
     at: str
     actor: str
-    runs: tuple[tuple[int, int], ...]  # numbers of messages, first and last
-    places: tuple[tuple[bytes, bytes], ...]  # stretches of the history that they filled
+    runs: tuple[tuple[int, int], ...]  # message numbers, first and last
+    places: tuple[tuple[bytes, bytes], ...]  # stretches of the history that they occupied
     count: int
-    summary: str | None  # None: erased, or withheld because what it speaks of was changed
+    summary: str | None  # None: erased, or withheld because a message it covers changed
     by: str  # person or rules
-    disturbed: bool  # a message of it does not stand as it stood when it was cropped
-    written: int  # the event that first wrote it down: a rewind may do so again
+    disturbed: bool  # a message of it has changed since it was cropped
+    written: int  # the event that first recorded it: a rewind may do so again
 
     @property
     def handle(self) -> str:
@@ -60,7 +60,7 @@ class PastChange:
 
     event: int
     kind: Kind
-    place: bytes  # nothing before it changed
+    place: bytes  # nothing before this changed
 
 
 def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
@@ -71,7 +71,7 @@ def changes_by(view: View, events: Iterable[Event]) -> Iterator[PastChange]:
         entries = [view.entry(message) for message in touched_by(iter([event]))]
         places = [entry.position for entry in entries if entry is not None]
         places += [bytes.fromhex(low) for low, _ in event.head.get("places", ())]
-        # Where a message came from is not written down, nor what else repeated words that are forgotten.
+        # Where a message came from is not recorded, nor what else repeated forgotten text.
         known = places and event.kind not in (Kind.MOVED, Kind.FORGOTTEN)
         yield PastChange(event.seq, event.kind, min(places) if known else b"")
 

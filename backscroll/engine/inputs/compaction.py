@@ -24,7 +24,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
 
 _PAGE = 64
-#: So many times the room for which it was made, and a compaction does not bind a prompt any more.
+#: A compaction does not apply to prompts with this many times the room it was made for.
 AMPLE = 2
 Visible: TypeAlias = Callable[[Entry, RevisionBody], bool]
 
@@ -86,7 +86,7 @@ def _still_holds(view: View, event: Event, visible: Visible) -> bool:
     if first is None:
         return False  # the fork began before it
     after = max(just_before(first), edge or b"")
-    # Where the newest message that it looked at was moved to the front, all that was there then is looked through.
+    # If the newest message it considered was moved to the front, everything from that time is searched.
     before = None if last is None or last < first else last + b"\0"
     while rows := view.page(_PAGE, after=after, before=before):
         if any(entry.message.seq < event.seq and visible(entry, spoken) for entry, spoken in rows):

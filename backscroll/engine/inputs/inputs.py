@@ -29,10 +29,10 @@ from backscroll.vocab.message import Content, Message, is_spoken_by_user
 from backscroll.vocab.part import Json, Text
 
 _PAGE = 256
-#: Of what a compaction already condensed, and of giants that will be cut: so many times the room, but no more tokens than _ORIGINALS
-#: where that is more than _TIMES the room. A compaction leaves less than this in the window.
+#: Limit for what a compaction condensed, and for giants that will be cut: so many times the room, but at most _ORIGINALS tokens
+#: if that is more than _TIMES the room. A compaction leaves less than this in the window.
 DEEP, _LONG, _TIMES, _ORIGINALS = 1.6, 12, 4.0, 200_000
-#: What is said in place of cropped messages, in the language of the thread, else of the summary.
+#: The text in place of cropped messages, in the language of the thread, else of the summary.
 _NOTES = {
     "en": (
         "[{count} earlier messages were cropped; {handle} has them in full]",
@@ -43,7 +43,7 @@ _NOTES = {
         "[为它们写的摘要没有显示：其中有些消息后来改过]",
     ),
 }
-#: So many crops, the newest, are spoken for in every prompt.
+#: The number of newest crops whose summaries every prompt contains.
 CROPS_KEPT = 3
 
 
@@ -56,21 +56,23 @@ class PromptInputs:
     standing: CropState
     crops: tuple[CropMark, ...]
     compaction: Event | None  # the event in force, with its body
-    marked: tuple[Message, ...]  # system messages and pins that come before the window
-    window: tuple[Message, ...]  # what is visible from the edge on, in order
+    marked: tuple[Message, ...]  # system messages and pins before the window
+    window: tuple[Message, ...]  # the visible messages from the edge on, in order
     edge: (
         bytes | None
-    )  # position of the last message before the window; None: the window begins with the history
-    reached: bool  # False where the window was cut off before it reached the compaction's beginning
-    touched: frozenset[Ref]  # messages that were changed since the compaction
+    )  # position of the last message before the window; None: the window starts with the history
+    reached: bool  # False if the window ended before it reached the start of the compaction
+    touched: frozenset[Ref]  # messages changed since the compaction
     messages: int  # live messages of the thread
-    asked: Message | None  # what the user last wrote, where that comes before the window
-    kept: tuple[Message, ...]  # all system messages and pins, in the window or not
-    waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or not; oldest first
+    asked: Message | None  # the user's last message, if it precedes the window
+    kept: tuple[Message, ...]  # all system messages and pins, in the window or before it
+    waiting: tuple[WaitingReply, ...]  # of the newest turn, in the window or before it; oldest first
     changes: tuple[PastChange, ...] = ()  # since the compaction
-    sizes: Mapping[Ref, int] = field(default_factory=dict[Ref, int])  # tokens of what was read, by revision
+    sizes: Mapping[Ref, int] = field(
+        default_factory=dict[Ref, int]
+    )  # tokens of the messages read, by revision
     waited: tuple[WaitingReply, ...] | None = (
-        None  # those that the compaction in force shows before the window; None: it does not say
+        None  # those that the compaction in force shows before the window; None: not recorded
     )
 
     @property
@@ -183,7 +185,7 @@ def _was_marked(entry: Entry, compaction: Event | None) -> bool:
     """Return False for a message pinned since, or while cropped: it is shown after the history, not before it."""
     if entry.role == "system" or compaction is None:
         return entry.role == "system"
-    known = compaction.head.get("marked")  # the version before did not say
+    known = compaction.head.get("marked")  # earlier versions did not record this
     return known is None or str(entry.message) in known
 
 
@@ -222,7 +224,7 @@ def _find_question(
     if edge is None or any(is_spoken_by_user(m) for m in messages):
         return None
     begins = messages[0].position if messages else edge + b"\0"
-    # Nothing but a rare event can change what comes before the window.
+    # Only a rare event can change what precedes the window.
     key = ("asked", window.view.state.id, begins, standing.rare)
     if key not in memo:
         memo[key] = window.asked_before(begins)
@@ -302,7 +304,7 @@ def _is_disturbed(view: View, written: int, changed: Iterable[Ref]) -> bool:
     for message in changed:
         was, now = then.entry(message), view.entry(message)
         if was is None or not was.live or was.flags & HIDDEN:
-            continue  # the summary never spoke of it
+            continue  # the summary never covered it
         if now is None or not now.live or now.flags & HIDDEN or now.revision != was.revision:
             return True
     return False
@@ -318,7 +320,7 @@ def stand_in(view: View, mark: CropMark, summarised: Summarised, *, kept: bool =
         note += f"\n{withheld}"
     text = f"{note}\n{words}".rstrip()
     content = Content((Text(text),), metadata={"backscroll": "crop"})
-    # A revision of its own for each wording: what is remembered about a revision must never change.
+    # A separate revision for each wording: what is cached about a revision must never change.
     revision = Ref(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32], mark.event.seq)
     return Message(mark.event, "user", revision, content, mark.at, pinned=kept, position=mark.places[0][0])
 

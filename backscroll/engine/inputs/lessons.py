@@ -18,8 +18,8 @@ from backscroll.vocab.message import Message
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-_LEAST = 0.02  # a lesson below this teaches nothing
-_LOOK = 2_000  # lessons back; older ones have faded
+_LEAST = 0.02  # a lesson below this has no effect
+_LOOK = 2_000  # the number of newest lessons read; older ones have faded
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class FeatureWorth:
     """The current weight of one feature."""
 
     feature: str
-    weight: float  # 1: as everything else
+    weight: float  # 1: neutral
     lessons: int
     last: str  # when the last lesson was learned
 

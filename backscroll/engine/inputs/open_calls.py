@@ -26,7 +26,7 @@ def waiting_now(
     turn = list(takewhile(lambda m: not is_spoken_by_user(m), reversed(messages)))
     if len(turn) == len(messages):
         begins = messages[0].position if messages else None
-        # Nothing but a rare event can change what comes before the window.
+        # Only a rare event can change what precedes the window.
         key = ("waiting", window.view.state.id, begins, rare)
         if key not in memo:
             memo[key] = waiting_replies(window.turn_before(begins))

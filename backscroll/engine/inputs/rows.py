@@ -20,11 +20,11 @@ _PAGE = 256
 _FIRST, _PART = (
     64,
     16,
-)  # rows of the first page back (each one after it has twice as many), and those told at once
+)  # rows of the first page back (each further page is twice as long), and those decoded at once
 Row: TypeAlias = tuple[Entry, RevisionBody]
 Sized: TypeAlias = tuple[Message, int]  # a message with its tokens
 Telling: TypeAlias = Callable[[Sequence[Row]], list[Sized]]
-Strides: TypeAlias = Sequence[tuple[bytes, bytes]]  # stretches that hold nothing visible
+Strides: TypeAlias = Sequence[tuple[bytes, bytes]]  # stretches without visible messages
 
 
 class RowCaches(NamedTuple):
@@ -39,10 +39,10 @@ class _RowCache(NamedTuple):
 
     head: int  # the newest event then
     live: int  # live messages then
-    newest: bytes  # position of the last of them
-    after: bytes | None  # the position that reading back was to stop at
-    rows: tuple[Sized, ...]  # what is visible, newest first
-    below: bytes | None  # reading goes on before this position; None: `after` was reached
+    newest: bytes  # position of the newest of them
+    after: bytes | None  # the position at which reading back was to stop
+    rows: tuple[Sized, ...]  # the visible messages, newest first
+    below: bytes | None  # reading continues before this position; None: `after` was reached
 
 
 class WindowRows:
@@ -66,7 +66,7 @@ class WindowRows:
         while kept.below is not None:
             rows = self.view.page(page, after=after, before=kept.below or None, newest_first=True)
             more, page = len(rows) == page, min(_PAGE, 2 * page)
-            # A part at a time: of what a prompt does not reach back to, no tokens are counted.
+            # In parts: no tokens are counted for what a prompt does not reach.
             for start in range(0, max(1, len(rows)), _PART):
                 some = rows[start : start + _PART]
                 below = some[-1][0].position if some and (more or start + _PART < len(rows)) else None

@@ -19,7 +19,7 @@ from backscroll.vocab.message import Message, is_spoken_by_user
 from backscroll.vocab.part import ToolCall, ToolResult
 
 _PAGE = 256
-#: So many times the tokens that fit are read, where there are more: a compaction needs something to choose from.
+#: How many times the tokens that fit are read, if there are more: a compaction needs a choice.
 PLENTY = 1.25
 
 
@@ -36,7 +36,7 @@ class InputWindow:
         without: Collection[Ref] = (),
     ) -> None:
         self.view, self.crops, self._told, self.strides = view, crops, told, strides
-        self.without = without  # read as if they were not said yet
+        self.without = without  # treated as if they did not exist yet
         self.kept = kept or RowCaches({}, "")
         self.sizes: dict[Ref, int] = {}
 
@@ -56,9 +56,9 @@ class InputWindow:
         before it out of the window. The newest reply is always read, with all of its results.
         """
         giant = cap(int(room / PLENTY), 0)
-        newest = room / PLENTY / 2  # what the results of the newest reply count at most, all together
+        newest = room / PLENTY / 2  # upper limit for the results of the newest reply, all together
         out: list[Message] = []  # newest first
-        waiting: set[str] = set()  # calls whose results were read, but not they themselves
+        waiting: set[str] = set()  # calls whose results were read before the calls themselves
         fresh, old, replied = 0.0, 0, False
         rows = WindowRows(self.view, self._told, self.visible, self.strides)
         for message, tokens in rows.back(after, self.kept):

@@ -33,12 +33,12 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: The shelf with what prompts found in turns that are too new to be analysed, by the keys of these.
+#: The cache of what prompts found in turns too new to be analysed, by their keys.
 FOUND, _FOUND = "found-claims", 64
-_STEP = 1000  # events that one transaction takes on
+_STEP = 1000  # events processed in one transaction
 _PAGE = 256
 _TRIES = 3
-#: Events that change which messages there are, or where they stand.
+#: Events that add, remove or move messages.
 _MOVING = frozenset(
     {Kind.INSERTED, Kind.DELETED, Kind.RESTORED, Kind.MOVED, Kind.UNDONE, Kind.REDONE, Kind.FORGOTTEN}
 )
@@ -69,18 +69,18 @@ def rebuild(engine: EngineScope, thread: str) -> int:
 def _step(engine: EngineScope, thread: str, limit: int) -> int:
     window = window_of(engine.settings)
     for _ in range(_TRIES):
-        # 1. Fold what happened into the marks, read the turns that this touched, find their assertions by rules.
+        # 1. Fold the events into the marks, read the turns they touched, extract their assertions by rules.
         work = engine.store.read(
             lambda reader: plan_analysis(engine, reader, thread, window, limit, analyse=True)
         )
         if work is None:
             return 0
-        # 2. Write all of it together. 3. Bring graphs in memory along, where they were up to date before.
+        # 2. Write all of it together. 3. Update graphs in memory that were up to date before.
         if engine.store.write(work.write):
             changed = {opening: work.marks.get(opening) for opening in work.marks.changed}
             moved_on(engine, thread, window.rule, work.seen, work.upto, changed)
             return work.upto - work.seen
-    return 0  # others are quicker; what they leave is due at the next look
+    return 0  # another process is faster; what it leaves is due the next time
 
 
 def plan_analysis(
@@ -120,13 +120,13 @@ class AnalysisPass:
         self._events = list(self._log())
         self._rare = [e for e in self._events if e.kind not in _NOTHING]
         self.marks = TurnMarks(window, self.thread, self._read_marks())
-        self._touched: set[bytes] = set()  # positions at which something changed, as every moment saw them
-        self._texts: dict[Ref, list[Message]] = {}  # of turns to analyse
+        self._touched: set[bytes] = set()  # positions at which something changed, as of every moment
+        self._texts: dict[Ref, list[Message]] = {}  # messages of turns to analyse
         self._made: list[Artefact] = []
         self.analysed: list[TurnMark] = []
         self._later: list[tuple[int, frozenset[bytes]]] | None = None
 
-    # -- what happened ---------------------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------------------
 
     def _log(self) -> Iterator[Event]:
         """Yield the events along the lineage, except those about messages that a fork does not share."""
@@ -227,7 +227,7 @@ class AnalysisPass:
         elif not there and mark is not None:
             self.marks.remove(opening)
 
-    # -- what it rests on ------------------------------------------------------------------------------------
+    # -- sources ---------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
         """Read the turns that are due and were touched, added or removed, and record what their analysis rests on."""
@@ -258,7 +258,7 @@ class AnalysisPass:
         if not mark.pinned or (not self.window.freezes and self.window.settled_deletes == "retract"):
             return live
         if self._is_untouched(mark) and live:
-            return live  # nothing happened to it since
+            return live  # it has not changed since
         then = self._then(mark)
         if self.window.freezes:
             return then if self.window.settled_deletes == "ignore" else [m for m in then if self._alive(m.id)]
@@ -362,9 +362,9 @@ def _first(view: View) -> Entry | None:
     return None
 
 
-#: What says nothing about any message.
+#: Events that affect no message.
 _NOTHING = PLENTY | {Kind.PLACED}
-#: Rare events that leave every message in its place, and all that was said before as it was, or change only words.
+#: Rare events that leave every message in its place and all earlier ones unchanged, or change only texts.
 _PLAIN = frozenset(Kind) - _MOVING
 
 

@@ -16,7 +16,7 @@ from backscroll.record.derived import TurnMark
 from backscroll.record.ports import Reader
 from backscroll.vocab.ids import Ref
 
-_FAR = 64  # places that are looked up one by one; where more were touched, all marks are read
+_FAR = 64  # places that are looked up one by one; if more were touched, all marks are read
 _FEW, _MANY = 4, 256
 
 
@@ -40,7 +40,7 @@ def marks_around(
     rule = window.rule
     if len(places) > _FAR:
         return reader.turn_marks(thread, rule)
-    # Each message that goes may bring one more turn back into the window.
+    # Each deleted message may bring one more turn back into the window.
     found = {m.opening: m for m in newest_marks(reader, thread, rule, window.size + 2 + messages)}
     touched: dict[Ref, TurnMark] = {}
     for place in sorted({b"", *places}):
@@ -49,7 +49,7 @@ def marks_around(
         over = reader.turn_marks(thread, rule, over=place)
         touched |= {m.opening: m for m in (*at, *near, *over) if m is not None}
     for mark in touched.values():
-        # Where a turn ends is where the next one begins.
+        # A turn ends where the next one starts.
         after = None if mark.opening in found else _live(reader, thread, rule, mark.position, back=False)
         if after is not None:
             found[after.opening] = after

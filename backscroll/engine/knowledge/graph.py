@@ -127,7 +127,7 @@ class ThreadGraph:
         return self.current().questions()
 
     def suggestions(self) -> list[MergeSuggestion]:
-        """Return groups of nodes that may be the same."""
+        """Return pairs of nodes that may be the same."""
         return self.current().suggestions()
 
     def numbers(self) -> Callable[[Ref], int]:
@@ -141,7 +141,7 @@ class ThreadGraph:
 
         return number
 
-    # -- the person's own changes ----------------------------------------------------------------------------
+    # -- overrides -------------------------------------------------------------------------------------------
 
     @in_valid_text
     def set(self, node: str, predicate: str, value: str = "", *, other: str = "", type: str = "") -> Override:
@@ -299,7 +299,7 @@ class ThreadGraph:
 
         return [override_of(event) for event in self.thread.stroke(work)]
 
-    # -- the world -------------------------------------------------------------------------------------------
+    # -- world descriptions ----------------------------------------------------------------------------------
 
     @in_valid_text
     def tell_world(self, name: str, text: str | bytes) -> list[WorldEntry]:

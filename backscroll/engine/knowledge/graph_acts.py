@@ -22,7 +22,7 @@ from backscroll.vocab.event import Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
-#: What the shape of the design notes calls a type.
+#: Names of types in the format of the design notes.
 _ALSO = {"character": "person"}
 
 
@@ -92,7 +92,7 @@ def messages_behind(reader: Reader, revisions: Sequence[Ref]) -> dict[str, Json]
     return {"sources": list(messages)} if messages else {}
 
 
-# -- what people call things -------------------------------------------------------------------------------------
+# -- names that users give things --------------------------------------------------------------------------------
 
 
 def predicate_meant(text: str) -> str:

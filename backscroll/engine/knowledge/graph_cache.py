@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.engine.models.extraction import ModelReading
 
-HELD = 16  # graphs in memory
-SHARED = 0  # in the place of the number of an OS thread: the graph that prompts share
+HELD = 16  # maximum number of graphs in memory
+SHARED = 0  # in place of the id of an OS thread: the graph that prompts share
 
 
 @dataclass
@@ -39,23 +39,21 @@ class CachedGraph:
     options: Options
     rule: str
     graph: Graph = field(init=False)
-    seen: int = 0  # the event up to which the marks are in it
-    told: int = 0  # the event up to which overrides and worlds are in it
+    seen: int = 0  # the event up to which marks are included
+    told: int = 0  # the event up to which overrides and worlds are included
     models: str = ""
     marks: dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]] = field(
         default_factory=dict[Ref, tuple[bytes, bytes, tuple[Ref, ...]]]
     )
     acts: list[Event] = field(default_factory=list[Event])
-    books: list[Ref] = field(
-        default_factory=list[Ref]
-    )  # the events whose descriptions of the world are in it
+    books: list[Ref] = field(default_factory=list[Ref])  # the events whose world descriptions are included
     lock: threading.RLock = field(default_factory=threading.RLock)
     world: list[WorldEntry] = field(default_factory=list[WorldEntry])
     implied: dict[Ref, tuple[ImpliedAttribute, ...]] = field(
         default_factory=dict[Ref, tuple[ImpliedAttribute, ...]]
     )  # by turns
     _begins: dict[Ref, bytes] = field(default_factory=dict[Ref, bytes])
-    _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history begin
+    _order: list[bytes] = field(default_factory=list[bytes])  # where the turns of the history start
 
     def __post_init__(self) -> None:
         self.graph = Graph(options=self.options)

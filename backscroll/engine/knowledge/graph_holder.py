@@ -38,16 +38,14 @@ if TYPE_CHECKING:
     from backscroll.config import Settings
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
-_PATIENCE = 0.05  # seconds that a prompt waits for a graph that is being changed
-_SAID = 4000  # characters of a message that are looked through for names
-NAMED, SEEN = 5, 10  # nodes that a prompt asks for, and that stand around them
-_SMALL = (
-    20  # turns whose graph is put together at once, though a worker lives: the first question may be about it
-)
-_COLD = 600  # turns whose graph is put together while the first prompt of a process waits
+_PATIENCE = 0.05  # seconds that a prompt waits for a graph that is being updated
+_SAID = 4000  # characters of a message that are searched for names
+NAMED, SEEN = 5, 10  # nodes that a prompt names, and nodes around them
+_SMALL = 20  # turns whose graph is built at once, even with a worker: the first question may be about it
+_COLD = 600  # turns whose graph is built while the first prompt of a process waits
 _TELLING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD})
 _ACTING = _TELLING | {Kind.LIFTED, Kind.UNDONE, Kind.REDONE}
-#: Rare events that change neither a message nor what a person says of the world.
+#: Rare events that change neither a message nor a user's statements about the world.
 _QUIET = frozenset(
     {Kind.CREATED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.COMPACTED, Kind.CROPPED, Kind.UNCROPPED, Kind.TASKED,
      Kind.REMEMBERED, Kind.CODE_CHANGED, Kind.NOTED}
@@ -61,9 +59,9 @@ def graph_of(thread: ThreadScope) -> Graph:
 
     An edit is an event of the log (`engine/log/operations`); it reaches the graph when the graph is next read.
     """
-    # 1. Analyse the turns that events touched since the last look: marks, assertions, turn states (`engine/knowledge/analysis`).
+    # 1. Analyse the turns that events touched since the last read: marks, assertions, turn states (`engine/knowledge/analysis`).
     catch_up(thread.engine, thread.id)
-    # 2. Put what these turns say now into the graph that this OS thread holds, and the user's own changes on top.
+    # 2. Put their current assertions into the graph that this OS thread holds, with the user's overrides on top.
     return _up_to_date(thread, threading.get_ident()).graph
 
 
@@ -80,10 +78,8 @@ def _up_to_date(thread: ThreadScope, whose: int) -> CachedGraph:
         since = held.since
         if kept is held and engine.store.read(lambda reader: _forgot(reader, thread, since)):
             let_go()
-            held = CachedGraph(options, window.rule)  # whatever the other keeps to be quick goes with it
-        if not _fill_graph(
-            thread, held, name
-        ):  # an artefact that others shared was forgotten with their words
+            held = CachedGraph(options, window.rule)  # the other graph's caches are discarded with it
+        if not _fill_graph(thread, held, name):  # a shared artefact was erased when its text was forgotten
             rebuild(engine, thread.id)
             held = CachedGraph(options, window.rule)
             _fill_graph(thread, held, name)
@@ -113,7 +109,7 @@ def at_hand(thread: ThreadScope, behind: int) -> Generator[CachedGraph | None]:
 
 def _for_prompts(thread: ThreadScope, behind: int) -> CachedGraph | None:
     engine = thread.engine
-    worker = engine.at_work  # a rehearsal starts none
+    worker = engine.at_work  # a dry run starts none
     rule = window_of(engine.settings).rule
     held = shared_graph(engine, thread.id) if worker is not None else held_graph(engine, thread.id)
     since = None if held is None or held.rule != rule else held.since
@@ -170,9 +166,9 @@ def _fill_graph(thread: ThreadScope, held: CachedGraph, name: str) -> bool:
 
 def _refresh_graph(reader: Reader, thread: ThreadScope, held: CachedGraph, name: str) -> bool:
     """Update a held graph; True if something it needs is not in the store."""
-    # 1. What the turns say whose marks changed replaces what they said before.
+    # 1. The assertions of turns whose marks changed replace their previous ones.
     missing = _put_changed_turns(reader, thread, held, reader.progress(thread.id, name))
-    # 2. What the user changed by hand, and descriptions of the world, go on top.
+    # 2. Overrides and world descriptions go on top.
     _put_acts(reader, thread, held)
     return missing
 
@@ -237,7 +233,7 @@ def _put_acts(reader: Reader, thread: ThreadScope, held: CachedGraph) -> None:
     held.acts += news
     held.graph.set_overrides(overrides_in(held.acts))
     books = [e.id for e in acts_in_force(held.acts, {Kind.WORLD_TOLD})]
-    if books != held.books:  # they can be large: read again only where they are others
+    if books != held.books:  # they can be large: read again only if they differ
         held.books = books
         held.tell_world(world_in(held.acts))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
 ACTOR = "backscroll"
-_LATELY = 50  # threads that are looked at, the last changed first
+_LATELY = 50  # threads that are checked, the most recently changed first
 
 
 def flush_idle(engine: EngineScope) -> int:

@@ -83,7 +83,7 @@ def pending(
                 continue
             due = _due(reader, mark)
             if not worth_reading(due.messages):
-                continue  # no model is asked about an "ok"
+                continue  # too short to ask a model about, such as "ok"
             out.append(due)
             if limit is not None and len(out) >= limit:
                 break
@@ -140,7 +140,7 @@ def read_pending(
             result = _one(working, thread, due)
             done += result.by in ("model", "journal")
             if result.passing and not result.busy:
-                break  # the service is down: the others would only fail as well
+                break  # the service is down: the others would fail as well
     return done
 
 

@@ -45,8 +45,8 @@ class _StoredTurns:
     done: Mapping[Ref, tuple[str, str]]  # version that was analysed, and when
     read: Mapping[bytes, ModelReading]
     failed: Mapping[bytes, ReadingFailure]
-    busy: str | None  # the turn that a model reads just now
-    left: frozenset[Ref]  # turns that no model is going to read by itself
+    busy: str | None  # the turn that a model is reading now
+    left: frozenset[Ref]  # turns that no model will read automatically
 
 
 @doors

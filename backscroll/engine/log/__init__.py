@@ -1,4 +1,5 @@
-"""What is done to a history and to a store: operations, undo, forks, forgetting, verifying, repairing, backups.
+"""Operations on a history and a store: edits, undo, forks, forgetting, verification, repair, backups.
 
-`operations` are strokes of the pen, `erasure` is the only way to drop words, `verification` re-hashes and folds everything again. Reading lives in `engine/core`.
+`operations` are strokes of the pen, `erasure` is the only way to erase text, `verification` rehashes and refolds
+everything. Reading lives in `engine/core`.
 """

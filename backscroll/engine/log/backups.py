@@ -1,4 +1,4 @@
-"""Backups: a consistent copy of a store, and bringing one back without losing what is there."""
+"""Backups: copy a store consistently, and restore a copy without losing the current store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def backup(store: Store, target: Path) -> None:
 
 
 def restore_backup(source: Path, store: Path) -> Path | None:
-    """Put a backup in the place of a store file. What was there is moved aside first; return its new name.
+    """Replace a store file with a backup. The current file is moved aside first; return its new name.
 
     No program may have the store open meanwhile.
     """

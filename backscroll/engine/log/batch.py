@@ -1,6 +1,7 @@
-"""Messages to the end of a thread: one, or many in one transaction.
+"""Append messages to a thread: one, or many in one transaction.
 
-Owns what a caller may say about a new message. How events are written is in `engine/core/pen`. Refuses histories that overlap with what is there: that is what `sync` is for.
+Owns what a caller may specify about a new message. Events are written in `engine/core/pen`. For message lists that overlap
+with the history, use sync.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from backscroll.vocab.part import Json
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-#: What `extend` takes for a message.
+#: What `extend` accepts as a message.
 MessageLike: TypeAlias = ForeignMessage | Message | Mapping[str, Any] | tuple[Role, ContentLike]
 
 
@@ -44,14 +45,14 @@ def append(
     pinned: bool = False,
     metadata: Mapping[str, Json] | None = None,
 ) -> Message:
-    """Add a message to the end; see `Thread.append`."""
+    """Append a message; see `Thread.append`."""
     checked, what = checked_role(role), checked_content(content, author)
     if metadata:
         what = replace(what, metadata={**what.metadata, **checked_metadata(metadata)})
     said = checked_time(at)
     flags = (HIDDEN if hidden else 0) | (PINNED if pinned else 0)
 
-    speech = ready(MessageDraft(checked, what), words=True)  # while others may write
+    speech = ready(MessageDraft(checked, what), words=True)  # outside of the write transaction
     made = [(speech, operations.facts_of(checked, said, flags))]
     (message,) = thread.stroke(lambda pen: write_messages(pen, made))
     return message
@@ -70,11 +71,11 @@ def extend(thread: ThreadScope, messages: Iterable[MessageLike]) -> list[Message
 
 
 def foreign_messages(messages: Iterable[MessageLike]) -> list[ForeignMessage]:
-    """Return messages in any of the shapes that `extend` takes, in our own."""
+    """Convert messages from any of the forms that `extend` accepts."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(cast("Any", messages), Iterable):
         raise _no_list(f"not a list of messages: {type(cast('object', messages)).__name__}")
     out: list[ForeignMessage] = []
-    # Of dictionaries in a row, those of one wire are read together: an answer of a tool may name no call but the last.
+    # Consecutive dictionaries of one wire are parsed together: a tool's answer may refer only to the previous call.
     for kind, run in groupby(enumerate(messages), key=lambda item: _shape_of(*item)):
         items = [item for _, item in run]
         out += _READERS[kind](items)
@@ -107,14 +108,14 @@ _READERS: Mapping[str, Callable[[list[Any]], list[ForeignMessage]]] = {
 
 
 def _again(message: Message) -> ForeignMessage:
-    """Return a message of another thread, as it is."""
+    """Convert a message of another thread."""
     return ForeignMessage(
         message.role, message.content, at=message.at, hidden=message.hidden, pinned=message.pinned
     )
 
 
 def speech_of(message: ForeignMessage) -> tuple[MessageDraft, Mapping[str, Json]]:
-    """Return a message without alternatives, and the head of its event."""
+    """Return the draft of a message without alternatives, and the head of its event."""
     content = message.alternatives[0] if message.alternatives else message.content
     said = (message.alternative_times[0] if message.alternative_times else None) or message.at
     flags = (HIDDEN if message.hidden else 0) | (PINNED if message.pinned else 0)
@@ -124,7 +125,7 @@ def speech_of(message: ForeignMessage) -> tuple[MessageDraft, Mapping[str, Json]
 
 
 def write_messages(pen: Pen, speeches: Sequence[tuple[MessageDraft, Mapping[str, Json]]]) -> list[Message]:
-    """Write speeches, and give them as messages."""
+    """Write drafts, and return them as messages."""
     written = pen.append_all(speeches)
     return [_message(event, speech) for event, speech in written]
 

@@ -16,7 +16,7 @@ DifferenceKind: TypeAlias = Literal["added", "removed", "changed", "moved", "fla
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What became of one message between two moments."""
+    """How one message changed between two moments."""
 
     kind: DifferenceKind
     message: Ref
@@ -34,7 +34,7 @@ def diff_texts(before: str, after: str, *, names: tuple[str, str] = ("", ""), co
 
 
 def diff_revisions(old: Revision, new: Revision) -> str:
-    """Return a unified diff of the words of two revisions."""
+    """Return a unified diff of the text of two revisions."""
     return diff_texts(_words(old.content), _words(new.content), names=(old.id.short, new.id.short))
 
 
@@ -43,7 +43,7 @@ def _words(content: Content | None) -> str:
 
 
 def diff_moments(thread: History, first: int, second: int) -> list[Difference]:
-    """Return what happened to the live history between two events of the log, in the order of the later moment."""
+    """Return how the live history changed between two events of the log, in the order of the later moment."""
     before = {m.id: m for m in History(thread.store, thread.id, first)}
     after = {m.id: m for m in History(thread.store, thread.id, second)}
     out: list[Difference] = []
@@ -65,7 +65,7 @@ def diff_moments(thread: History, first: int, second: int) -> list[Difference]:
 
 
 def _out_of_order(before: list[Ref], after: list[Ref]) -> set[Ref]:
-    """Return the fewest messages whose moving explains a new order."""
+    """Return the smallest set of messages whose moves explain a new order."""
     rank = {ref: index for index, ref in enumerate(before)}
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     kept = {

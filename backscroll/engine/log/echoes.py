@@ -1,10 +1,10 @@
-"""Echoes: where the words of a forgotten message are beside it.
+"""Echoes: find the text of a forgotten message outside of it.
 
-An import takes the title of a thread from its first message, and some tools write every message down twice: once as a message,
-once in a line about it; a summary may quote. Who forgets a message wants those gone too. Looks at titles, metadata, asides,
-code changes, crops, compactions, steps of tasks and memories of the threads that showed the message; other messages, changes to
-the graph and descriptions of the world are left alone, because the user said them on purpose; only a pinned value goes with
-the last message that says it (`engine/log/erasure`), and a change to a node with the last message that says its name.
+An import takes the title of a thread from its first message, some tools write every message twice (as a message and in a
+line about it), and a summary may quote. A user who forgets a message wants those gone too. Searches titles, metadata,
+asides, code changes, crops, compactions, task steps and memories of the threads that showed the message; other messages,
+overrides and world descriptions are left alone, because the user wrote them on purpose; only a pinned value goes with the
+last message that states it (`engine/log/erasure`), and an override of a node with the last message that contains its name.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from backscroll.vocab.values.unicode import valid_text
 _BESIDE = frozenset(
     {Kind.ASIDE, Kind.CODE_CHANGED, Kind.CROPPED, Kind.COMPACTED, Kind.PLACED, Kind.TASKED, Kind.REMEMBERED}
 )
-#: Shorter words stand everywhere by chance; a Chinese sign says about as much as three letters.
+#: Shorter texts occur everywhere by chance; a Chinese character carries about as much as three letters.
 _ENOUGH = 12
 
 
 def words_of(events: Iterable[Event]) -> list[str]:
-    """Return everything that was said in these events, part by part."""
+    """Return every text in these events, part by part."""
     out: list[str] = []
     for event in events:
         if event.kind not in SPEAKING or event.body is None:
@@ -53,7 +53,7 @@ def words_of(events: Iterable[Event]) -> list[str]:
 
 
 def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Event]:
-    """Asides, code changes and summaries of these threads that repeat the words."""
+    """Return the asides, code changes and summaries of these threads that repeat the text."""
     long = [text for text in words if _weight(text) >= _ENOUGH]
     return [
         event
@@ -66,7 +66,7 @@ def beside(tx: Writer, threads: Sequence[str], words: Sequence[str]) -> list[Eve
 def erase_from_titles(
     tx: Writer, means: ClockAndIds, threads: Sequence[str], words: Sequence[str], actor: str
 ) -> Iterator[Event]:
-    """Threads whose title or metadata repeat the words get them off; return the events that said so before."""
+    """Remove the text from titles and metadata of threads; return the events that contained it."""
     for thread in threads:
         pen = Pen(tx, thread, means, actor)
         said = [e for e in tx.events(thread) if e.body is not None and e.kind in TELLING]
@@ -88,9 +88,9 @@ def naming(
     dialect: str,
     heard: Sequence[str] = (),
 ) -> list[Event]:
-    """Changes to the graph about a node whose name only these words said: the name is the words.
+    """Return the overrides of a node whose name only this text contains, so that the name repeats it.
 
-    What a person called by a name of their own is left: that name is the person's. `heard` are other threads in which it may be said.
+    A name that the user chose is kept. `heard` are other threads in which the name may occur.
     """
     from backscroll.recall.question.query import parse_query  # start-up: a store opens without it
 
@@ -121,7 +121,7 @@ def naming(
 
 
 def tag(salt: bytes, body: bytes) -> str:
-    """By which an import knows a line again that was erased; a whole line is too long to be guessed."""
+    """Return a tag by which an import recognises an erased line; a whole line is too long to be guessed."""
     return hashlib.sha256(salt + hashlib.sha256(body).digest()).hexdigest()[:16]
 
 
@@ -134,7 +134,7 @@ def _without(about: ThreadDescription, words: Sequence[str]) -> ThreadDescriptio
 
 
 def _is_title_of(title: str, words: Sequence[str]) -> bool:
-    """Return a title that is the beginning of what was said, cut or not, or that holds all of it."""
+    """Return whether a title is the beginning of a text, shortened or not, or contains all of it."""
     short = _fold_whitespace(title).rstrip("… .")
     if not short:
         return False

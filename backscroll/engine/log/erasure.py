@@ -1,9 +1,9 @@
-"""Forgetting: the only erasure.
+"""Forget: the only way to erase text.
 
-The words, their hashes, their bytes, everything derived from them (artefacts, replies of models, vectors, token counts,
-summaries of crops and compactions) and their index entries go, in every fork, and the file is rewritten so that no page keeps them. What stays is a tombstone: that something was there, who erased it and when. The tombstone
-holds a short salted mark by which an import recognises the same message and does not bring it back; it is too short (12
-bits) to confirm a guess about the words.
+The text, its hashes, its blobs, everything derived from it (artefacts, models' replies, vectors, token counts, summaries of
+crops and compactions) and its index entries are erased, in every fork, and the file is rewritten so that no page still
+contains them. A tombstone remains: that a message existed, who erased it and when. It contains a short salted mark by which
+an import recognises the same message and skips it; the mark is too short (12 bits) to confirm a guess about the text.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from backscroll.vocab.event import SPEAKING, Event, Kind
 from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.part import Json
 
-#: Events whose text stands in for messages.
+#: Events whose text replaces messages.
 _CONDENSING = frozenset({Kind.CROPPED, Kind.COMPACTED, Kind.PLACED})
-#: Events whose text may speak of messages; they name those that it does.
+#: Events whose text may mention messages, which they list.
 _SPEAKING_OF = frozenset({Kind.TASKED, Kind.REMEMBERED})
-#: Events whose words can be erased by themselves: nothing is on them but what they say.
+#: Events whose text can be erased by itself: nothing else depends on them.
 _ACTS = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.REMEMBERED, Kind.TASKED, Kind.CODE_CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """What a forget did, or would do."""
+    """What a forget erased, or would erase."""
 
     messages: int
     revisions: int
     blobs: int
     threads: tuple[str, ...]  # every thread that showed them
-    shared_with: tuple[Ref, ...]  # other messages that lose the same attached bytes
+    shared_with: tuple[Ref, ...]  # other messages that lose the same attachments
     beside: int = (
-        0  # titles, asides and code changes that repeated the words; crops and compactions that told them
+        0  # titles, asides and code changes that repeated the text; crops and compactions that contained it
     )
     unreachable: tuple[str, ...] = ()
-    derived: int = 0  # artefacts, replies, vectors, counts and receipts that were made of them
+    derived: int = 0  # artefacts, replies, vectors, counts and receipts derived from them
 
 
 class DryRunResult(Exception):
-    """Carries the outcome of a forget that was only rehearsed."""
+    """Carries the outcome of a dry run of `forget` out of its transaction."""
 
     def __init__(self, erasure: ForgetReport) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class DryRunResult(Exception):
 
 
 def mark(salt: bytes, digest: bytes) -> str:
-    """Three hex digits that fit a content hash: slow to compute, and too short to prove a guess."""
+    """Return three hex digits that match a content hash: slow to compute, and too short to prove a guess."""
     slow = hashlib.scrypt(digest, salt=salt, n=1 << 12, r=8, p=1, dklen=2)
     return slow.hex()[:3]
 
@@ -75,7 +75,7 @@ def erase_in(
     keep_shared: bool,
     dry_run: bool,
 ) -> ForgetReport:
-    """Erase messages, or (None) a whole thread, in one transaction; `dry_run` only says what would go."""
+    """Erase messages, or (None) a whole thread, in one transaction; `dry_run` only reports what would be erased."""
 
     def work(tx: Writer) -> ForgetReport:
         if messages is not None:
@@ -104,7 +104,7 @@ def forget_messages(
     keep_shared: bool = False,
     dialect: str,
 ) -> ForgetReport:
-    """Erase messages from a thread and from every fork that shares them. `dialect`: how the store is asked for words."""
+    """Erase messages from a thread and from every fork that shares them. `dialect`: the query language of the store's index."""
     state = tx.lock_thread(thread)
     if state is None:
         raise NotFound(f"thread {thread} not found")
@@ -144,7 +144,7 @@ def _erase_overrides(
     actor: str,
     dialect: str,
 ) -> list[Event]:
-    """Return what people changed about a user or a project as a whole, and that repeats these messages; their threads hear of it."""
+    """Return the overrides for a user or a project as a whole that repeat these messages; their threads are notified."""
     scopes = dict.fromkeys(scope for kin in family for scope in scopes_of(kin.about))
     out: list[Event] = []
     for scope in scopes:
@@ -163,7 +163,7 @@ def _erase_overrides(
 
 
 def find_condensations(tx: Writer, family: Sequence[ThreadState], messages: Iterable[Ref]) -> list[Event]:
-    """Crops and compactions of a family whose text rests on these messages, or does not say on what it rests; what they changed."""
+    """Return the crops and compactions of a family whose text rests on these messages, or that do not record what it rests on."""
     names = {str(message) for message in messages}
     return [
         event
@@ -180,7 +180,7 @@ def find_condensations(tx: Writer, family: Sequence[ThreadState], messages: Iter
 
 
 def forget_acts(tx: Writer, means: ClockAndIds, thread: str, seqs: Sequence[int], actor: str) -> ForgetReport:
-    """Erase the words of what was done beside the conversation: a memory that the user wrote, a change to the graph."""
+    """Erase the text of events that are not messages: a memory the user wrote, an override."""
     events = [event for seq in dict.fromkeys(seqs) if (event := tx.event(Ref(thread, seq))) is not None]
     if len(events) < len(set(seqs)) or any(event.kind not in _ACTS for event in events):
         raise NotFound(
@@ -190,7 +190,7 @@ def forget_acts(tx: Writer, means: ClockAndIds, thread: str, seqs: Sequence[int]
     assert state is not None
     gone = sorted(e.seq for e in events)
     told: list[str] = []
-    # Forks have them too, and processes that hold their graphs in memory must be notified.
+    # Forks share them, and processes with cached graphs must be notified.
     for kin in kin_of(tx, state.root):
         view = View(tx, kin)
         seen = [n for n in gone if (e := view.event(n)) is not None and e.thread == thread]
@@ -199,7 +199,7 @@ def forget_acts(tx: Writer, means: ClockAndIds, thread: str, seqs: Sequence[int]
             pen.write(Kind.FORGOTTEN, head={"messages": [], "acts": seen})
             pen.save()
             told.append(kin.id)
-    # What prompts were told of them does not say in which words: all that was placed there goes.
+    # Placed texts do not record which text they quote: all that was placed in those prompts is erased.
     placed = [e for name in told for e in tx.list_placed_events(name) if e.body is not None]
     derived = tx.unmake([e.id for e in events], told)
     done = erase(tx, [*(e for e in events if e.body is not None), *placed], 0, told)
@@ -219,7 +219,7 @@ def _names(head: Mapping[str, Json], names: set[str]) -> bool:
 
 
 def _only_from(tx: Writer, sources: Json, names: set[str]) -> bool:
-    """Return True if a change repeats what only these messages, or others that are forgotten, said."""
+    """Return True if an override repeats only text from these or other forgotten messages."""
     if not isinstance(sources, list) or not sources:
         return False
     left = [str(name) for name in cast("list[Json]", sources) if str(name) not in names]
@@ -234,7 +234,7 @@ def _rests_on(sources: Json, names: set[str]) -> bool:
 def _echoes(
     tx: Writer, means: ClockAndIds, threads: Sequence[str], said: Sequence[Event], actor: str
 ) -> list[Event]:
-    """Return what is beside the messages and repeats them; the log notes by which marks an import knows it again."""
+    """Return the events that repeat the messages; the log records marks by which an import recognises them."""
     words = echoes.words_of(said)
     lines = echoes.beside(tx, threads, words)
     for thread in dict.fromkeys(line.thread for line in lines):
@@ -249,7 +249,7 @@ def _echoes(
 def forget_thread(
     tx: Writer, means: ClockAndIds, thread: str, actor: str, *, keep_shared: bool = False, dialect: str
 ) -> ForgetReport:
-    """Erase a thread: every word of its log, its title, and what forks share of it."""
+    """Erase a thread: all text in its log, its title, and what forks share of it."""
     state = tx.lock_thread(thread)
     if state is None:
         raise NotFound(f"thread {thread} not found")
@@ -275,9 +275,9 @@ def forget_thread(
 
 
 def _forget_shown(tx: Writer, means: ClockAndIds, root: str, thread: str, actor: str) -> set[Ref]:
-    """Remove a message from forks that show this thread's words for it.
+    """Forget messages in forks that show this thread's text for them.
 
-    Gives the messages for which this thread had words of its own.
+    Returns the messages for which this thread had text of its own.
     """
     edits = {
         e.id: (e, e.target)
@@ -298,7 +298,7 @@ def _forget_shown(tx: Writer, means: ClockAndIds, root: str, thread: str, actor:
 
 
 def _hole(tx: Writer, means: ClockAndIds, message: Ref, events: Sequence[Event]) -> dict[str, Json]:
-    """Return what the tombstone says about a message: its name, and the marks of its revisions."""
+    """Return what the tombstone records about a message: its id, and the marks of its revisions."""
     salt = means.random(8)
     spoken = tx.read_spoken([e.id for e in events if e.kind in SPEAKING])
     marks = sorted({mark(salt, s.digest) for s in spoken.values() if s.digest is not None})
@@ -313,7 +313,7 @@ def erase(
     *,
     keep_shared: bool = False,
 ) -> ForgetReport:
-    """Destroy what these events say, and the bytes that only they (or, by default, others too) refer to."""
+    """Erase the text of these events, and the blobs that only they (or, by default, others too) refer to."""
     erased: set[Ref] = set()
     blobs: set[str] = set()
     for event in events:

@@ -1,8 +1,8 @@
-"""What forks have of a thread that is being forgotten besides its messages: its title, tags and metadata.
+"""Erase the title, tags and metadata that forks copied from a thread that is being forgotten.
 
-A fork begins with a copy of them, and they may come back in its log whenever a change is undone. So a fork that ever
-bore the forgotten words starts again: what it is called now, without those words, is written down once, and everything that
-was said before about its name is erased. Refuses: project, kind and language, by which many threads are sorted.
+A fork starts with a copy of them, and they may return to its log whenever a change is undone. So a fork that ever had the
+forgotten text starts over: its current description, without that text, is written once, and all earlier descriptions are
+erased. Project, kind and language are kept, because many threads are grouped by them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.vocab.event import Event, Kind
 def disown(
     tx: Writer, means: ClockAndIds, thread: str, family: Sequence[ThreadState], actor: str
 ) -> Iterator[Event]:
-    """Let every fork that bears words of a thread start again; return the events whose words are to be erased."""
+    """Reset every fork that has text of a thread in its description; return the events to be erased."""
     words = _words_of(tx.events(thread))
     for kin in family:
         if not any(parent.id == thread for _, parent in ancestors(tx, kin)):
@@ -38,7 +38,7 @@ def disown(
 
 
 def _words_of(events: Iterable[Event]) -> set[tuple[str, bytes]]:
-    """Return every title, tag and metadata that these events ever gave a thread."""
+    """Return every title, tag and metadata value that these events ever gave a thread."""
     out: set[tuple[str, bytes]] = set()
     about = ThreadDescription()
     for event in events:

@@ -1,4 +1,4 @@
-"""Beginning a fork: a thread that shares another one's log and copies nothing but counts."""
+"""Create a fork: a thread that shares another one's log and copies only counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def begin_fork(
     *,
     as_logged: bool = False,
 ) -> Pen:
-    """Fork inside a transaction; return the pen that holds it. `as_logged`: see `count_inherited`."""
+    """Create a fork inside a transaction; return its pen. `as_logged`: see `count_inherited`."""
     name, now = means.new_thread(), means.now()
     state = ThreadState(
         name,
@@ -44,7 +44,7 @@ def begin_fork(
     state = count_inherited(tx, state, as_logged=as_logged)
     tx.add_thread(state)
     pen = Pen(tx, name, means, actor)
-    # The caller's own name is that of one thread: a fork has none.
+    # A key names one thread: a fork has none.
     about = {**replace(parent.about, key="").to_json(), **({} if title is None else {"title": title})}
     head = {
         "parent": parent.id,
@@ -58,9 +58,10 @@ def begin_fork(
 
 
 def count_inherited(tx: Writer, state: ThreadState, *, as_logged: bool = False) -> ThreadState:
-    """Return the row of a new fork with the messages and turns that it inherits counted.
+    """Return the row of a new fork with its inherited messages and turns counted.
 
-    `as_logged` counts what stood there then, words or not: the fork's own log, which comes next, says what was forgotten.
+    `as_logged` counts what existed at that time, forgotten or not: the fork's own log, which follows, records what was
+    forgotten.
     """
     parent = None if state.parent is None else tx.thread(state.parent)
     if parent is None:
@@ -76,7 +77,7 @@ def count_inherited(tx: Writer, state: ThreadState, *, as_logged: bool = False) 
 
 
 def _roles(view: View, upto: bytes | None) -> Iterator[str]:
-    """Who spoke, message by message, as it stood at a moment, forgotten since or not."""
+    """Yield the role of each message as of a moment, forgotten since or not."""
     low: bytes | None = None
     while rows := view.page(500, after=low, gone=True):
         for entry, _ in rows:
@@ -88,7 +89,7 @@ def _roles(view: View, upto: bytes | None) -> Iterator[str]:
 
 
 def _index_past(tx: Writer, view: View, upto: bytes | None) -> None:
-    """A fork of an earlier moment shows words that its parent has changed since: they must be found again."""
+    """Index text that a fork of an earlier moment shows although its parent has changed it since."""
     low: bytes | None = None
     while rows := view.page(500, after=low):
         for entry, spoken in rows:

@@ -1,6 +1,6 @@
-"""What people and programs do to a history, each as one or a few events.
+"""Operations on a history, each written as one or a few events.
 
-Every function gets a `Pen` (one thread, one transaction) and writes through it. What does not make sense is refused with a
+Every function gets a `Pen` (one thread, one transaction) and writes through it. Invalid operations are rejected with a
 clear error before anything is written.
 """
 
@@ -33,7 +33,7 @@ _FLAGS = {
 
 
 def standing(pen: Pen, message: Ref, *, deleted: bool = False) -> Entry:
-    """Return the entry of a message that can be worked on, or a clear error."""
+    """Return the entry of a message that can be changed, or raise."""
     entry = pen.entry(message)
     if entry is None:
         raise _unknown(pen, message)
@@ -61,7 +61,7 @@ def append(
     flags: int = 0,
     at: str | None = None,
 ) -> Event:
-    """Add a message to the end."""
+    """Append a message."""
     return pen.write(
         Kind.APPENDED, head=facts_of(role, said, flags, head), speech=MessageDraft(role, content), at=at
     )
@@ -89,7 +89,7 @@ def insert(
     head: Mapping[str, Json] | None = None,
     flags: int = 0,
 ) -> Event:
-    """Put a message after another; `after` None puts it at the very beginning."""
+    """Insert a message after another; `after` None inserts it at the beginning."""
     facts: dict[str, Json] = {
         "role": checked_role(role),
         "position": _place(pen, after).hex(),
@@ -110,7 +110,7 @@ def move(
     head: Mapping[str, Json] | None = None,
     deleted: bool = False,
 ) -> Event:
-    """Put a message after another one; `after` None puts it at the very beginning."""
+    """Move a message after another one; `after` None moves it to the beginning."""
     standing(pen, message, deleted=deleted)
     if message == after:
         raise InvalidInput("a message cannot be moved after itself")
@@ -126,7 +126,7 @@ def _place(pen: Pen, after: Ref | None) -> bytes:
 
 
 def keeping_place(pen: Pen, message: Ref) -> Entry:
-    """Return the entry of a message in whatever state: what is deleted or forgotten still is between its neighbours."""
+    """Return the entry of a message in any state: a deleted or forgotten one keeps its place."""
     entry = pen.entry(message)
     if entry is None:
         raise _unknown(pen, message)
@@ -134,7 +134,7 @@ def keeping_place(pen: Pen, message: Ref) -> Entry:
 
 
 def one_before(pen: Pen, message: Ref) -> Ref | None:
-    """Return the message that stands right before another one; None if that is the first."""
+    """Return the message right before another one; None if that is the first."""
     entry = keeping_place(pen, message)
     rows = pen.view.page(1, before=entry.position, newest_first=True, gone=True)
     return rows[0][0].message if rows else None
@@ -149,9 +149,9 @@ def edit(
     head: Mapping[str, Json] | None = None,
     deleted: bool = False,
 ) -> Event | None:
-    """Give a message new words; None if they are the old ones. `seen` names the revision that the editor saw.
+    """Replace the content of a message; None if it is unchanged. `seen` names the revision that the editor read.
 
-    Author and metadata stay as they are unless the new content says otherwise.
+    Author and metadata stay the same unless the new content specifies them.
     """
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
@@ -167,7 +167,7 @@ def edit(
 
 
 def inherit_author(content: Content, now: Content | None, *, metadata: bool) -> Content:
-    """New words are still by the same author, and an edit keeps what the source knew, unless they say otherwise."""
+    """Return the content with the previous author and, for an edit, metadata, unless it specifies them."""
     if now is None:
         return content
     return Content(
@@ -189,9 +189,9 @@ def regenerate(
     deleted: bool = False,
     sign: bool = False,
 ) -> Event:
-    """Add an alternative to a message; it becomes the live one unless told otherwise.
+    """Add an alternative to a message; it becomes the live one unless `live` is False.
 
-    With `sign`, words without an author are taken to be by the author of the live ones.
+    With `sign`, content without an author gets the author of the live one.
     """
     entry = standing(pen, message, deleted=deleted)
     unchanged_since(entry, seen)
@@ -213,7 +213,7 @@ def choose(
     head: Mapping[str, Json] | None = None,
     deleted: bool = False,
 ) -> Event | None:
-    """Make another revision the live one: by its id, or by the number of an alternative (its newest words)."""
+    """Make another revision the live one: by its id, or by the number of an alternative (its newest revision)."""
     entry = standing(pen, message, deleted=deleted)
     options = revisions(pen, message)
     if isinstance(which, int):
@@ -239,14 +239,14 @@ def choose(
 
 
 def revisions(pen: Pen, message: Ref) -> list[Event]:
-    """Return every revision of a message that this thread can see, oldest first; forgotten ones are gone."""
+    """Return every revision of a message visible to this thread, oldest first, without forgotten ones."""
     return visible_revisions(pen.tx.events_about(message), reach(pen.tx, pen.state))
 
 
 def set_flag(
     pen: Pen, kind: Kind, message: Ref, *, head: Mapping[str, Json] | None = None, deleted: bool = False
 ) -> Event | None:
-    """Delete, restore, hide, unhide, pin, unpin; None if it already is so."""
+    """Delete, restore, hide, unhide, pin or unpin a message; None if nothing changes."""
     flag, on = _FLAGS[kind]
     entry = standing(pen, message, deleted=deleted or kind in (Kind.RESTORED, Kind.DELETED))
     if bool(entry.flags & flag) is on:
@@ -255,8 +255,8 @@ def set_flag(
 
 
 def rename(pen: Pen, title: str) -> Event | None:
-    """Give the thread a title."""
-    replace(pen.state.about, title=title)  # refuses what is not a title
+    """Set the title of the thread."""
+    replace(pen.state.about, title=title)  # rejects an invalid title
     if title == pen.state.about.title:
         return None
     return pen.write(Kind.RENAMED, body={"about": {"title": title}})
@@ -270,14 +270,14 @@ def describe(pen: Pen, changes: Mapping[str, Json]) -> Event | None:
             f"a thread has no {', '.join(sorted(unknown))}", hint="project, user, kind, language or metadata"
         )
     now = pen.state.about.fields()
-    about_from_json({**now, **changes})  # refuses what makes no sense
+    about_from_json({**now, **changes})  # rejects invalid values
     if all(now[key] == value for key, value in changes.items()):
         return None
     return pen.write(Kind.DESCRIBED, body={"about": dict(changes)})
 
 
 def tag(pen: Pen, name: str, *, on: bool = True, head: Mapping[str, Json] | None = None) -> Event | None:
-    """Put a tag on the thread, or take it off."""
+    """Add a tag to the thread, or remove it."""
     given: Any = name
     if not isinstance(given, str) or not name.strip():
         raise InvalidInput("a tag needs a name", hint="use a word or two")
@@ -295,7 +295,7 @@ def code_change(
     details: Mapping[str, Json] | None = None,
     head: Mapping[str, Json] | None = None,
 ) -> Event:
-    """Write down that code was changed."""
+    """Record a code change."""
     given: tuple[Any, Any] = description, file_path
     if not any(given) or not all(isinstance(text, str) for text in given):
         raise InvalidInput("a code change needs a description or a file", hint="both as text")
@@ -305,7 +305,7 @@ def code_change(
 
 
 def unchanged_since(entry: Entry, seen: Ref | None) -> None:
-    """Refuse a change that is based on an older revision."""
+    """Raise Conflict if the message changed since the revision `seen`."""
     if seen is not None and seen != entry.revision:
         raise Conflict(
             f"message {entry.message.short} was changed since: its live revision is {entry.revision.short}, "
@@ -316,6 +316,6 @@ def unchanged_since(entry: Entry, seen: Ref | None) -> None:
 
 
 def _words_of(pen: Pen, entry: Entry) -> Content | None:
-    """Return the live words of a message; None once forgotten."""
+    """Return the live content of a message; None once forgotten."""
     spoken = pen.tx.read_spoken([entry.revision]).get(entry.revision)
     return None if spoken is None or spoken.body is None else original(spoken.body)

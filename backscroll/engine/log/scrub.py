@@ -1,7 +1,7 @@
-"""After an erasure: nothing of the words is left in memory, in files beside the store, or in old pages of the store.
+"""Scrub after an erasure: remove the text from memory, from files beside the store, and from old pages of the store.
 
-Owns the order of these steps. The store has noted, in the transaction that erased, that they are due; its own rewrite comes last
-and takes the note away. Killed anywhere in between, the next opening finishes it (`finish_forgetting`).
+Owns the order of these steps. The transaction that erased has recorded that they are due; the store's own rewrite comes
+last and clears that record. After a crash in between, the next opening finishes it (`finish_forgetting`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def scrub(engine: EngineScope, threads: Iterable[str], actor: str) -> list[str]:
-    """Finish an erasure that has just been committed; return what cannot be reached."""
+    """Finish an erasure that was just committed; return what cannot be reached."""
     clear_memory(engine)
     for name in dict.fromkeys(threads):
         engine.notify_change(ThreadScope(engine, name, actor))
@@ -32,14 +32,14 @@ def scrub(engine: EngineScope, threads: Iterable[str], actor: str) -> list[str]:
 
 
 def forget_acts(engine: EngineScope, thread: str, seqs: Sequence[int], actor: str) -> ForgetReport:
-    """Erase the words of what was done beside the conversation, by the numbers of its events; then scrub."""
+    """Erase the text of events that are not messages, by their numbers; then scrub."""
     thread = engine.resolve(thread)
     done = engine.store.write(lambda tx: erasure.forget_acts(tx, engine.means, thread, seqs, actor))
     return replace(done, unreachable=tuple(scrub(engine, [thread, *done.threads], actor)))
 
 
 def clear_memory(engine: EngineScope) -> None:
-    """Drop whatever this process remembers of words."""
+    """Clear all caches of this process that may contain text."""
     from backscroll.graph import fold  # start-up: a store opens without it
 
     engine.memo.clear()
@@ -50,9 +50,9 @@ def clear_memory(engine: EngineScope) -> None:
 
 
 def finish_forgetting(engine: EngineScope, *, wait: bool = False) -> bool:
-    """Do what a forget that was cut off did not come to; False if it is still due, as `doctor` and `verify` say.
+    """Finish an interrupted `forget`; False if it is still due, as `doctor` and `verify` report.
 
-    `wait`: for others who use the store. An opening does not: it leaves the rest to the next one.
+    `wait`: for other users of the store. An opening does not wait: it leaves the rest to the next one.
     """
     try:
         if not engine.store.read(lambda reader: reader.scrub_due()):
@@ -61,7 +61,7 @@ def finish_forgetting(engine: EngineScope, *, wait: bool = False) -> bool:
         for rewrite in engine.rewriters:
             rewrite()
     except StoreError:
-        return False  # damaged: who reads from it will be told
+        return False  # damaged: readers get the error
     if wait:
         engine.store.scrub()
         return not engine.store.read(lambda reader: reader.scrub_due())

@@ -1,7 +1,7 @@
-"""Undo and redo: the inverse of a stroke, field by field, written as an event of its own.
+"""Undo and redo: the inverse of a stroke, field by field, recorded as an event of its own.
 
-Only what the stroke changed is set back, and only where it still is as the stroke left it: what another process did to the same
-message meanwhile is never overwritten.
+Only what the stroke changed is reverted, and only if it is still as the stroke left it: later changes by another process to
+the same message are never overwritten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PAGE = 50
 
 
 def undo(pen: Pen) -> Event:
-    """Take back the actor's last deliberate stroke in this thread."""
+    """Undo the actor's last deliberate stroke in this thread."""
     stroke = to_undo(e for e in _newest_first(pen) if not _void(pen, e) and not _is_undone(pen, e))
     if not stroke:
         raise NotFound(
@@ -38,7 +38,7 @@ def undo(pen: Pen) -> Event:
 
 
 def undo_compaction(pen: Pen) -> Event:
-    """Take back the compaction in force, made by the user or automatically."""
+    """Undo the compaction in force, manual or automatic."""
     standing = standing_of(pen.view)
     found = compaction_standing(pen.view, standing)
     if found is None:
@@ -50,7 +50,7 @@ def undo_compaction(pen: Pen) -> Event:
 
 
 def _with_what_rests_on(pen: Pen, event: Event) -> list[Event]:
-    """Return an operation; of a compaction also those that went on with it since, which would keep it in force."""
+    """Return an operation; for a compaction also those that have continued it since, which would keep it in force."""
     if event.kind is not Kind.COMPACTED:
         return [event]
     family = same_compaction(pen.view, standing_of(pen.view), event)
@@ -58,12 +58,12 @@ def _with_what_rests_on(pen: Pen, event: Event) -> list[Event]:
 
 
 def _is_undone(pen: Pen, event: Event) -> bool:
-    """Return True for a compaction that was taken back already: of these, and of nothing else, by another process too."""
+    """Return True for a compaction that was undone already, possibly by another process."""
     return event.kind is Kind.COMPACTED and event.seq not in standing_of(pen.view).compactions
 
 
 def redo(pen: Pen) -> Event:
-    """Do again what the actor's last undo took back."""
+    """Redo what the actor's last undo reverted."""
     undone = to_redo(e for e in _newest_first(pen) if e.kind in DELIBERATE or not _void(pen, e))
     if undone is None:
         raise NotFound(f"nothing to redo for {pen.actor}", hint="redo is not possible after a new edit")
@@ -71,7 +71,7 @@ def redo(pen: Pen) -> Event:
 
 
 def _newest_first(pen: Pen) -> Iterator[Event]:
-    """Yield the actor's operations from the newest back, read no further than the user asks."""
+    """Yield the actor's operations, newest first, read only as far as the caller iterates."""
     before: int | None = None
     while page := pen.tx.undoable(pen.state.id, pen.actor, before, _PAGE):
         yield from page
@@ -79,7 +79,7 @@ def _newest_first(pen: Pen) -> Iterator[Event]:
 
 
 def _void(pen: Pen, event: Event) -> bool:
-    """Return True if all that an operation was about is forgotten: there is nothing left to take back or do again."""
+    """Return True if everything that an operation affected is forgotten: there is nothing left to undo or redo."""
     touched = _list_touched([event])
     if not touched:
         return event.forgotten
@@ -117,7 +117,7 @@ def _list_touched(stroke: Sequence[Event]) -> list[Ref]:
 def _set_back(before: Entry | None, after: Entry | None, now: Entry) -> Entry:
     if after is None:
         return now
-    if before is None:  # the stroke brought the message into the history: undoing it takes it out
+    if before is None:  # the stroke added the message to the history: undo removes it
         before = replace(after, flags=after.flags | DELETED)
     changed = {f: getattr(before, f) for f in _FIELDS if getattr(before, f) != getattr(after, f)}
     if "flags" in changed:
@@ -139,7 +139,7 @@ def _conflict(now: Entry) -> Conflict:
 
 
 def _about_before(pen: Pen, stroke: Sequence[Event]) -> dict[str, Json] | None:
-    """Return what of title, tags and kin the stroke changed, as it was before."""
+    """Return the title, tags and other metadata that the stroke changed, as they were before."""
     if not any(e.body is not None and e.kind in TELLING for e in stroke):
         return None
     log = pen.tx.events(pen.state.id, 1, stroke[-1].seq)

@@ -1,7 +1,7 @@
-"""Verification: re-hash everything, fold everything again, and say exactly what is wrong.
+"""Verify a store: rehash everything, refold everything, and report every mismatch.
 
-The chain proves the log, the fold proves the history, the tokeniser proves the index, the hashes prove the bytes. Reading
-only: nothing is repaired unasked.
+The chain proves the log, the fold proves the history, the tokenizer proves the index, the hashes prove the blobs.
+Read-only: nothing is repaired unasked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from backscroll.record.thread_info import ThreadDescription, after
 from backscroll.vocab.event import SPEAKING, Event
 from backscroll.vocab.ids import Ref
 
-#: What a damaged row can make of reading it.
+#: What reading a damaged row can raise.
 DAMAGE = (BackscrollError, ValueError, LookupError, TypeError, AttributeError)
 _PAGE = 512
 _EVERY = 1 << 40
@@ -30,7 +30,7 @@ _EVERY = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class StoreFlaw:
-    """One thing that is wrong, and where."""
+    """One problem, and where it is."""
 
     thread: str
     event: Ref | None
@@ -44,7 +44,7 @@ class VerificationReport:
     threads: int
     events: int
     flaws: list[StoreFlaw]
-    scrub_due: bool = False  # words were forgotten, and old pages still hold them: nothing is wrong, something is unfinished
+    scrub_due: bool = False  # text was forgotten and old pages still contain it: not an error, but unfinished
 
     @property
     def ok(self) -> bool:
@@ -78,7 +78,7 @@ def _scrub_due(reader: Reader) -> bool:
     try:
         return reader.scrub_due()
     except DAMAGE:
-        return False  # what is wrong with the table is among the flaws
+        return False  # the flaws list what is wrong with the table
 
 
 def _say(error: BaseException) -> str:
@@ -145,7 +145,7 @@ def _in_circle(reader: Reader, state: ThreadState) -> bool:
 
 
 def _inherited_event(reader: Reader, state: ThreadState) -> Event | None:
-    """Return the event at the fork, where the parent itself inherited it."""
+    """Return the event at the fork if the parent itself inherited it."""
     parent = reader.thread(state.parent or "")
     while parent is not None and parent.parent is not None and state.fork_seq <= parent.fork_seq:
         event = reader.event(Ref(parent.parent, state.fork_seq))
@@ -179,7 +179,7 @@ def _check_chain(
 
 
 def _events(reader: Reader, thread: str, first: int, found: list[StoreFlaw]) -> list[Event] | None:
-    """Return a page of the log; where it cannot be read, every event that is the reason is named."""
+    """Return a page of the log; if it cannot be read, report every damaged event."""
     try:
         return reader.events(thread, first, limit=_PAGE)
     except DAMAGE:
@@ -237,7 +237,7 @@ def _check_entries(reader: Reader, state: ThreadState, log: list[Event], found: 
 
 
 def _nothing(message: Ref) -> Entry | None:
-    """Return what a thread that is not a fork inherits."""
+    """Return nothing: a thread that is not a fork inherits no entry."""
 
 
 def _culprit(log: list[Event], shared: View | None) -> Ref | None:
@@ -264,7 +264,7 @@ def _unlike(wanted: EntrySpan, held: EntrySpan) -> str:
 
 
 def _check_words(reader: Reader, state: ThreadState, found: list[StoreFlaw]) -> None:
-    """Every body still reads, hashes to its content hash, and is in the index exactly while a thread shows it."""
+    """Check that every body reads, matches its content hash, and is indexed exactly while a thread shows it."""
     views = [View(reader, kin) for kin in kin_of(reader, state.root)]
     seq = state.fork_seq
     while page := reader.events(state.id, seq + 1, limit=_PAGE):
@@ -337,4 +337,4 @@ def _refers(reader: Reader, ref: Ref, name: str) -> bool:
         event = reader.event(ref)
         return event is not None and name in blobs_in(event)
     except DAMAGE:
-        return True  # what is wrong with the event itself is named where it is looked at
+        return True  # problems of the event itself are reported where it is checked

@@ -1,8 +1,8 @@
-"""Verification of what is beside a log: the row of its thread, and words that are gone without a word about it.
+"""Verify the row of a thread against its log, and find text that is missing without a record.
 
-Owns: comparing every column of a thread's row with what its log says, and asking of each event without its words whether the
-log says that they were forgotten. Refuses: hashes and histories (`engine/log/verification`), and columns that only the database
-itself can see (`stores/*/reading/check`).
+Owns: comparing every column of a thread's row with its log, and checking for each event without text whether the log
+records that it was forgotten. Hashes and histories are in `engine/log/verification`; columns that only the database can see
+in `stores/*/reading/check`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from backscroll.vocab.event import Event, Kind
 
 
 def wrong_in_row(reader: Reader, state: ThreadState, log: Sequence[Event]) -> list[str]:
-    """Return what the row of a thread says that its log does not."""
+    """Return what the row of a thread contains that contradicts its log."""
     out: list[str] = []
     parent = None if state.parent is None else reader.thread(state.parent)
     if state.root != (state.id if parent is None else parent.root):
@@ -58,7 +58,7 @@ def _began(state: ThreadState, first: Event) -> bool:
 
 
 def lost_words(log: Sequence[Event], views: Sequence[View]) -> list[Event]:
-    """Events whose sealed words are gone although no log of the family says that they were forgotten."""
+    """Return the events whose sealed text is missing although no log of the family records that it was forgotten."""
     missing = [event for event in log if event.forgotten]
     if not missing or any(e.kind is Kind.FORGOTTEN and e.head.get("thread") for e in log):
         return []

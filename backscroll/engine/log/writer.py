@@ -1,4 +1,4 @@
-"""Carrying out: foreign messages and sync plans become strokes of a pen.
+"""Apply foreign messages and sync plans as strokes of a pen.
 
 Used by imports and by `Thread.sync`. All deliberate operations of one plan are one stroke for undo.
 """
@@ -38,7 +38,7 @@ _FLAG = {
     Hide: Kind.HIDDEN,
     Unhide: Kind.UNHIDDEN,
 }
-#: What each operation is counted as.
+#: The name under which each operation is counted.
 DONE: dict[type, str] = {
     Append: "added",
     Insert: "inserted",
@@ -81,7 +81,7 @@ def add_message(
 
 
 def carry_out(pen: Pen, plan: Iterable[Operation]) -> tuple[Counter[str], dict[int, Ref]]:
-    """Do what a plan says; return how much of what was done, and the names of the messages it added."""
+    """Apply a plan; return how many operations of each kind there were, and the ids of the added messages."""
     counts: Counter[str] = Counter()
     added: dict[int, Ref] = {}
     group = {"group": pen.state.head + 1}

@@ -1,4 +1,4 @@
-"""What models made, as it is kept: their words for what rules made, and why they could not make it."""
+"""Model-written artefacts as they are stored: the text that replaces a rule-made one, or why the model failed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from backscroll.record.derived import Artefact
 from backscroll.record.ports import Reader
 from backscroll.vocab.ids import Ref
 
-#: Under which it is kept that a model could not make something.
+#: The key prefix of a model's failures.
 FAILURE = Recipe("model:failure", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """The words of a model for a rule-made artefact."""
+    """A model's text for a rule-made artefact."""
 
     text: str
     model: str
@@ -31,7 +31,7 @@ class ModelText:
 def better(
     reader: Reader, recipe: Callable[[str], Recipe], rule_keys: Iterable[bytes]
 ) -> dict[bytes, ModelText]:
-    """Return what models wrote for rule-made artefacts, by the keys of those; the newest model that wrote something wins.
+    """Return what models wrote for rule-made artefacts, by their keys; the newest model wins.
 
     Costs one read, whatever the number of keys, and makes no call.
     """
@@ -50,15 +50,15 @@ def better(
 
 @dataclass(frozen=True, slots=True)
 class ArtefactFailure:
-    """Why a model could not make an artefact the first time it was tried."""
+    """Why a model's first attempt at an artefact failed."""
 
     why: str
     model: str
-    passing: bool  # the service, not the answer, was at fault
+    passing: bool  # the service failed, not the answer
 
 
 def failure_of(reader: Reader, planned: RecipePlan[Gist]) -> ArtefactFailure | None:
-    """Return what went wrong with an artefact; None if it was never tried, or was made in the end."""
+    """Return why an artefact failed; None if it was never tried, or succeeded in the end."""
     key = FAILURE.key([planned.key.hex()])
     found = reader.read_artefacts([key, planned.key])
     if key not in found or planned.key in found:
@@ -68,6 +68,6 @@ def failure_of(reader: Reader, planned: RecipePlan[Gist]) -> ArtefactFailure | N
 
 
 def better_of(made: Artefact) -> ModelText:
-    """Return what a model made."""
+    """Return the model's text in an artefact."""
     body = words_from_bytes(made.body)
     return ModelText(body["text"], body["model"], made.sources, made.at)

@@ -1,6 +1,6 @@
-"""One call to a model on behalf of a recipe: within the limits on money, retried, and on the ledger.
+"""One model call on behalf of a recipe: within the spending limits, retried, and on the ledger.
 
-Every call is on the ledger, failed and repeated ones included. Refuses deciding what is asked, and what becomes of the answer: that is
+Every call is on the ledger, including failed and repeated ones. What is asked, and how the answer is used, is in
 `engine/models/recipes`.
 """
 
@@ -39,14 +39,14 @@ _THINKING = 8192  # tokens for models that think before they answer
 
 
 def abort_calls(owner: int | None) -> None:
-    """Cut short what an OS thread has under way with models."""
+    """Abort the model calls of an OS thread."""
     for working in list(_AT_WORK):
         if working.owner == owner:
             working.abort()
 
 
 class RecipeCaller:
-    """One provider at work for one engine."""
+    """One provider used by one engine."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ class RecipeCaller:
         background: bool = False,
     ) -> None:
         self.engine = engine
-        self.background = background  # not requested by the user: limited by the daily allowance
+        self.background = background  # not requested by the user: subject to the daily allowance
         self.owner = threading.get_ident()
         _AT_WORK.add(self)
         self.provider = provider
         self.model = provider.writer or provider.model
-        self.calls = 0  # that were made, failed ones included
+        self.calls = 0  # calls made, including failed ones
         self._client = client
         self._patience = patience or Patience(tries=provider.tries)
 
@@ -74,12 +74,12 @@ class RecipeCaller:
         self.close()
 
     def abort(self) -> None:
-        """Cut short the call under way, from any OS thread."""
+        """Abort the call in progress, from any OS thread."""
         if (client := self._client) is not None:
             client.abort()
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         _AT_WORK.discard(self)
         if self._client is not None:
             self._client.close()
@@ -93,7 +93,7 @@ class RecipeCaller:
         purpose: str,
         journal: Callable[[Writer, Answer], None],
     ) -> Answer:
-        """One call with its retries, all of them on the ledger; the answer is kept in the moment in which it is charged."""
+        """Make one call with its retries, all of them on the ledger; the answer is stored in the transaction that charges it."""
         counted, most, owed = self._price(asked)
         check_limits(self.engine, thread, owed).enforce()
         self._check_allowance(owed)
@@ -110,7 +110,7 @@ class RecipeCaller:
 
         def attempt() -> Answer:
             nonlocal out
-            # On the ledger before it goes out: a program that dies meanwhile has asked anyway.
+            # On the ledger before it is sent: a program that dies meanwhile has asked anyway.
             out = record_asked(
                 self.engine,
                 model=self.model,
@@ -128,7 +128,7 @@ class RecipeCaller:
 
         try:
             answer = with_retries(attempt, self._patience, charge_failure)
-        except InvalidInput:  # refused as it is; the retries know only errors of models
+        except InvalidInput:  # rejected as it is; retries handle only model errors
             self.calls += 1
             self._charge(None, FAILED, thread, turn, out)
             raise
@@ -160,7 +160,7 @@ class RecipeCaller:
         )
 
     def explain_refusal(self, asked: RecipeRequest) -> str:
-        """Return why the daily allowance refuses this call; empty if it does not, or the user requested it."""
+        """Return why the daily allowance refuses this call; empty if it does not, or if the user requested it."""
         try:
             self._check_allowance(self._price(asked)[2])
         except BudgetExceeded as error:
@@ -168,7 +168,7 @@ class RecipeCaller:
         return ""
 
     def _price(self, asked: RecipeRequest) -> tuple[int, int, float | None]:
-        """Input tokens, output tokens at most, and the most that the call can cost (None: price unknown)."""
+        """Return input tokens, maximum output tokens, and the maximum cost of the call (None: price unknown)."""
         counted, most = self._tokens(asked), self.longest(asked)
         owed = expected_cost(self.engine, self.model, input=counted, output=most, provider=self.provider.name)
         return counted, most, owed
@@ -178,7 +178,7 @@ class RecipeCaller:
             check_allowance(self.engine, owed)
 
     def longest(self, asked: RecipeRequest) -> int:
-        """Return tokens that an answer may have: what the text needs, and what a model thinks before, as far as it can answer so much."""
+        """Return the tokens that an answer may have: the text plus the model's thinking, up to the model's limit."""
         thought = _THINKING if thinks(self.model) else 0
         return min(asked.max_tokens + thought, output_limit(self.engine, self.model))
 

@@ -1,9 +1,9 @@
-"""Having a model read turns for what they say about the world: the call between the plan and the fold.
+"""Extract what turns state about the world with a model: the call between the plan and the fold.
 
-Owns one turn at a time: what was read or answered before is never paid for again, one reader per thread in all processes, failures
-kept with their reason and the number of tries, rules where the model cannot. Which turns are due is settled elsewhere
-(`engine/knowledge/analysis`). Choosing another model makes nothing due; a reply whose turn changed meanwhile stays under its key
-and is simply not current.
+Owns one turn at a time: what was read or answered before is never paid for again, one reader per thread across processes,
+failures are stored with their reason and count, rules take over if the model fails. Which turns are due is decided
+elsewhere (`engine/knowledge/analysis`). Choosing another model makes nothing due; a reply whose turn changed meanwhile
+stays under its key and is simply not current.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _WORK = "extracting"  # the lease
 _FAILURE = Recipe("assertions:failure", 1)
-_MOST = 12  # failures of one turn that are kept, the first ones
-_LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
-_PAUSE = 300 * 1_000_000  # microseconds before a service that failed is asked again; doubled each time
+_MOST = 12  # failures of one turn that are stored, the first ones
+_LIVE = 600 * 1_000_000  # microseconds between writing and logging; later messages were imported
+_PAUSE = 300 * 1_000_000  # microseconds before a failed service is asked again; doubled each time
 _LONGEST = 86_400 * 1_000_000
 BUSY = "another process is having a model read this thread"
 _Claims: TypeAlias = tuple[Assertion, ...]
@@ -48,22 +48,22 @@ _Claims: TypeAlias = tuple[Assertion, ...]
 
 @dataclass(frozen=True, slots=True)
 class TurnExtraction:
-    """What a turn says, who read it, and why a model did not."""
+    """What a turn states, who read it, and why a model did not."""
 
     assertions: _Claims
     by: By = "rules"
-    model: str = ""  # that read it; empty: rules did
+    model: str = ""  # the model that read it; empty: rules did
     why: str = ""
-    passing: bool = False  # the service, not the answer, was at fault: later it may work
-    tries: int = 0  # calls that failed for this turn so far, earlier times included
-    dropped: int = 0  # statements of the model that could not be used
-    busy: bool = False  # another process is at it: nothing was tried
+    passing: bool = False  # the service failed, not the answer: a retry may work
+    tries: int = 0  # failed calls for this turn so far
+    dropped: int = 0  # unusable statements of the model
+    busy: bool = False  # another process is reading it: nothing was tried
     reading: TurnReading = NOTHING  # what else the model read in the turn
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReading:
-    """What a model read in a turn, as it is kept."""
+    """A model's reading of a turn, as stored."""
 
     text: str
     model: str
@@ -71,7 +71,7 @@ class ModelReading:
     at: str
 
     def claims(self, revisions: Sequence[Ref]) -> _Claims:
-        """Return the assertions, for a turn whose messages are in these revisions (all of the turn, in order)."""
+        """Return the assertions for a turn with these revisions (all messages of the turn, in order)."""
         return self.parse_claims(revisions).assertions
 
     def parse_claims(self, revisions: Sequence[Ref]) -> AssertionResult:
@@ -80,13 +80,13 @@ class ModelReading:
 
     @property
     def reading(self) -> TurnReading:
-        """What the model read beside assertions; places are those of the turn's messages."""
+        """What the model read besides assertions; places are those of the turn's messages."""
         return reading_from_text(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingFailure:
-    """Why a model could not read a turn: the last reason, and how often it was tried."""
+    """Why a model could not read a turn: the last reason, and the number of tries."""
 
     why: str
     model: str
@@ -102,7 +102,7 @@ class ReadingFailure:
 def extracting_for(
     engine: EngineScope, *, patience: Patience | None = None, background: bool = False
 ) -> RecipeRunner | None:
-    """Who reads turns for this engine; None if rules do (setting `extractor`, or no provider is configured)."""
+    """Return the model runner that reads turns for this engine; None if rules do (setting `extractor`, or no provider configured)."""
     provider = choose_provider(engine.settings.provider) if engine.settings.extractor == "auto" else None
     if provider is None or not provider.reader:
         return None
@@ -124,9 +124,9 @@ def extract_turn(
     language: str = "",
     refresh: bool = False,
 ) -> TurnExtraction:
-    """Return what a turn (all of its messages, in order) says, read by a model; `stand_in`, made by rules, where that fails.
+    """Return what a turn (all of its messages, in order) states, read by a model; the rule-made `stand_in` if that fails.
 
-    With `refresh` what an earlier model read is not used. A turn in which too little was said costs nothing.
+    With `refresh`, earlier models' readings are ignored. A turn that is too short costs nothing.
     """
     planned = plan(
         messages,
@@ -145,7 +145,9 @@ def extract_turn(
         claimed = from_text(read.text, [m.revision for m in messages])
         return _make_extracted(claimed, "kept", read.model)
     if why := working.explain_refusal(planned.ask):
-        return TurnExtraction(stand_in, why=why, passing=True)  # no failure of this turn: it is read tomorrow
+        return TurnExtraction(
+            stand_in, why=why, passing=True
+        )  # not a failure of this turn: it is read tomorrow
     with Lease(working.engine, thread, _WORK, str(messages[0].id)) as lease:
         if not lease.renew():
             return TurnExtraction(stand_in, why=BUSY, passing=True, busy=True)
@@ -180,17 +182,17 @@ def _read(engine: EngineScope, keys: Sequence[bytes]) -> dict[bytes, ModelReadin
 
 
 def reading_now(reader: Reader, thread: str, now: str) -> str | None:
-    """Return the first message of the turn that a model is reading now, by its name; None if there is none."""
+    """Return the first message of the turn that a model is reading now, by its id; None if there is none."""
     return find_lease(reader, thread, _WORK, microseconds(now))
 
 
-# -- what there is -----------------------------------------------------------------------------------------------
+# -- stored readings ---------------------------------------------------------------------------------------------
 
 
 def found_by_models(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, ModelReading]:
-    """Return what models read in turns, by the keys of those.
+    """Return models' readings of turns, by their keys.
 
-    One read for each version of the prompt, whatever the number of keys; the newest version, then the newest model, wins.
+    One read per version of the prompt, whatever the number of keys; the newest version, then the newest model, wins.
     """
     wanted, found = list(dict.fromkeys(keys)), dict[bytes, ModelText]()
     for version in range(VERSION, 0, -1):
@@ -209,7 +211,7 @@ def failed_extractions(reader: Reader, keys: Iterable[bytes]) -> dict[bytes, Rea
     later = {_failure_key(key, n): key for key in began for n in range(2, _MOST + 1)}
     more = reader.read_artefacts(list(later)) if later else {}
     rows = {key: [made] for key, made in began.items()}
-    for name, key in later.items():  # in the order of the tries
+    for name, key in later.items():  # in chronological order of the tries
         if name in more:
             rows[key].append(more[name])
     return {key: _make_failed(made) for key, made in rows.items()}
@@ -229,7 +231,7 @@ def _make_failed(made: Sequence[Artefact]) -> ReadingFailure:
 def _note(
     working: RecipeRunner, planned: AssertionPlan, thread: str, why: str, passing: bool, calls: int
 ) -> int:
-    """Keep why it failed, beside the earlier times; return how many calls failed for this turn by now."""
+    """Store the failure with the earlier ones; return how many calls have failed for this turn."""
     engine, key = working.engine, planned.rule_key
     row = {"why": why, "model": working.model, "passing": passing, "calls": calls}
     body = dumps(row).encode("utf-8", "surrogatepass")
@@ -238,7 +240,7 @@ def _note(
         before = failed_extractions(tx, [key]).get(key)
         same = before is not None and not calls and (before.why, before.model) == (why, working.model)
         times = 0 if before is None else before.times
-        if times < _MOST and not same:  # an old answer that was looked at again is not a new try
+        if times < _MOST and not same:  # an old answer that was read again is not a new try
             name = _failure_key(key, times + 1)
             tx.make([Artefact(name, _FAILURE.name, thread, body, planned.sources, engine.means.now())])
         return calls + (0 if before is None else before.tries)
@@ -247,9 +249,9 @@ def _note(
 
 
 def worth_trying(failed: ReadingFailure, model: str, now: str) -> bool:
-    """Return whether a turn that failed should be read again by itself: not after useless answers, else after growing pauses.
+    """Return whether to retry a failed turn automatically: never after unusable answers, else after growing pauses.
 
-    Another model than the one that failed is always worth it. A person may ask for it at any time.
+    A different model is always worth trying. A user may request a retry at any time.
     """
     if failed.model != model:
         return True
@@ -263,7 +265,7 @@ def worth_trying(failed: ReadingFailure, model: str, now: str) -> bool:
 
 
 def is_imported(reader: Reader, message: Ref) -> bool:
-    """Return True for a message that was logged long after it was said: a model reads it only after the user saw the price."""
+    """Return True for a message that was logged long after it was written: a model reads it only once the user has seen the price."""
     event = reader.event(message)
     spoken = reader.read_spoken([message]).get(message)
     if event is None or spoken is None:
@@ -276,7 +278,7 @@ def estimate_extraction(
 ) -> Estimate:
     """Return what having these turns read would cost: for each its messages, what rules found, its world; calls no model.
 
-    Turns that a model has read, and those in which too little was said, cost nothing.
+    Turns that a model has read, and those that are too short, cost nothing.
     """
     count = tokenizer_for(working.model).count
     told = most = number = 0

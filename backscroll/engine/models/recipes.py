@@ -1,8 +1,9 @@
-"""Asking a model on behalf of a recipe: between the plan and the fold, the call.
+"""Ask a model on behalf of a recipe: the call between the plan and the fold.
 
-Owns the order: what was made or answered before is used and never paid for again; an answer that cannot be used is asked for once more
-with the reason; after that the rule-made artefact stands, and the reason is kept. Nothing waits for this: it runs in background work or
-where the user asks for it. Choosing another model makes nothing due: what an earlier one made stays. The call itself is in `calls`.
+Owns the order: an existing artefact or answer is reused and never paid for again; an unusable answer is requested once more
+with the reason; after that the rule-made artefact stays, and the reason is stored. Nothing waits for this: it runs in the
+background or when the user asks for it. Choosing another model makes nothing due: what an earlier one made stays. The call
+itself is in `calls`.
 """
 
 from __future__ import annotations
@@ -42,37 +43,37 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 P = TypeVar("P", bound=RecipePlan[Any])
-#: Where an artefact came from: made before, a reply in the journal, a call just now, or rules because nothing else worked.
+#: The origin of an artefact: made before, a reply in the journal, a new call, or rules because nothing else worked.
 By: TypeAlias = Literal["kept", "journal", "model", "rules"]
-_CUT = ("length", "endless")  # how answers end that are not whole
-#: What a model, its service or our own limits may say; the rule-made artefact stands then.
+_CUT = ("length", "endless")  # finish reasons of incomplete answers
+#: Errors of a model, its service or our own limits; the rule-made artefact stays then.
 EXPECTED = (ModelError, InvalidInput, MissingExtra, BudgetExceeded)
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeOutcome(Generic[T]):
-    """An artefact, where it came from, and why a model did not make it."""
+    """An artefact, its origin, and why a model did not make it."""
 
     value: T
     by: By
     why: str = ""
-    passing: bool = False  # the service, not the answer, was at fault: later it may work
+    passing: bool = False  # the service failed, not the answer: a retry may work
     model: str = ""  # that made it
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeMethods(Generic[P, T]):
-    """How artefacts of one kind come out of answers, and out of what was kept of them."""
+    """How artefacts of one kind are parsed from answers and from stored ones."""
 
-    fold: Callable[[P, str, bool, bool], T]  # answer, whether it is whole, whether it is the last try
+    fold: Callable[[P, str, bool, bool], T]  # answer, whether it is complete, whether it is the last try
     again: Callable[[P, str, str], RecipeRequest]  # answer, what was wrong with it
     restored: Callable[[P, ModelText], T]
     kept: Callable[[P, T], str]  # what is kept
-    purpose: str  # on the ledger
+    purpose: str  # the purpose on the ledger
 
 
 def modelling_for(engine: EngineScope, *, background: bool = False) -> RecipeRunner | None:
-    """Who writes gists and summaries for this engine; None if no provider is configured for it. `background`: not requested by the user."""
+    """Return the runner that writes gists and summaries for this engine; None without a provider. `background`: not requested by the user."""
     provider = choose_provider(engine.settings.provider)
     if provider is None or not provider.writer:
         return None
@@ -104,7 +105,7 @@ class RecipeRunner(RecipeCaller):
     def make(
         self, planned: RecipePlan[G], thread: str, *, turn: int | None = None, refresh: bool = False
     ) -> RecipeOutcome[G]:
-        """Return the gist or summary of a plan; by rules where the model cannot. `refresh`: not what an earlier model made."""
+        """Return the gist or summary of a plan; by rules if the model fails. `refresh`: ignore what an earlier model made."""
         craft: RecipeMethods[RecipePlan[G], G] = RecipeMethods(
             lambda plan, text, whole, _last: fold(plan, text, self.count, whole=whole),
             again,
@@ -117,7 +118,7 @@ class RecipeRunner(RecipeCaller):
     def adopt(
         self, planned: RecipePlan[Gist], thread: str, words: str, model: str
     ) -> RecipeOutcome[Gist] | None:
-        """Return the gist of a plan in words that a model gave in another answer; None if they cannot be used. Costs no call."""
+        """Return the gist of a plan with text that a model gave in another answer; None if it is unusable. Costs no call."""
         how = replace(planned.recipe, model=model)
         planned = replace(planned, recipe=how, key=how.key([planned.rule_key.hex()]))
         try:
@@ -136,7 +137,7 @@ class RecipeRunner(RecipeCaller):
         turn: int | None = None,
         refresh: bool = False,
     ) -> RecipeOutcome[T]:
-        """Return the artefact of a plan of any kind; what rules made of it where the model cannot."""
+        """Return the artefact of a plan of any kind; the rule-made one if the model fails."""
         kept = self._find_kept(planned, refresh=refresh)
         if kept is not None:
             return RecipeOutcome(craft.restored(planned, kept), "kept", model=kept.model)
@@ -166,7 +167,7 @@ class RecipeRunner(RecipeCaller):
         return RecipeOutcome(value, by, model=planned.recipe.model)
 
     def _find_kept(self, planned: RecipePlan[object], *, refresh: bool) -> ModelText | None:
-        """Return what this model, or (unless `refresh`) an earlier one, made of the same inputs."""
+        """Return what this model, or (unless `refresh`) an earlier one, made from the same inputs."""
 
         def look(reader: Reader) -> ModelText | None:
             mine = reader.read_artefacts([planned.key]).get(planned.key)
@@ -178,10 +179,10 @@ class RecipeRunner(RecipeCaller):
         return self.engine.store.read(look)
 
     def _as_answered(self, planned: P, thread: str) -> tuple[P, P]:
-        """Return the plan as an earlier model, or an earlier version of the prompt, was asked, where its reply is in the journal; and the
-        same under the key of that reply, which may rest on what an earlier version of the rules called the same words.
+        """Return the plan as an earlier model, or an earlier version of the prompt, was asked it, if that reply is in the journal; and the same under the key of that reply.
 
-        A journal that came with an imported log holds replies of models that this store has never heard of.
+        That key may rest on what an earlier version of the rules made of the same text. A journal from an imported log
+        holds replies of models that this store does not know.
         """
         name = planned.recipe.name
 
@@ -200,13 +201,13 @@ class RecipeRunner(RecipeCaller):
         return self.engine.store.read(look)
 
     def _earlier(self, thread: str, recipe: Recipe) -> list[Recipe]:
-        """Under which model and version of the prompt a reply may be in the journal: this model's own first, new versions before old."""
+        """Return the models and prompt versions under which a reply may be in the journal: this model's first, new versions before old."""
         models = sorted(self._journal[thread, recipe.name], key=lambda model: (model != self.model, model))
         versions = range(recipe.version, 0, -1)
         return [replace(recipe, model=m, version=v) for v in versions for m in models]
 
     def _keep(self, tx: Writer, planned: RecipePlan[object], thread: str, text: str) -> bool:
-        """Keep an artefact, unless words that it rests on were forgotten while the model was at work."""
+        """Store an artefact, unless one of its sources was forgotten while the model was working."""
         if _is_forgotten(tx, planned.sources):
             return False
         now = self.engine.means.now()
@@ -215,7 +216,7 @@ class RecipeRunner(RecipeCaller):
         tx.make([Artefact(planned.key, planned.recipe.name, thread, body, planned.sources, now)])
         used = models_used(tx, planned.recipe.name)
         others = [model for model in used if model != writer]
-        # The model in use goes first; one whose old reply was folded just now does not.
+        # The current model is listed first, but not if its old reply was just folded.
         newest = [writer, *others] if writer == self.model else used if writer in used else [*used, writer]
         if newest != used:
             tx.set_meta(f"{MODELS}{planned.recipe.name}", dumps(newest))
@@ -224,7 +225,7 @@ class RecipeRunner(RecipeCaller):
     def _fail(
         self, planned: RecipePlan[object], thread: str, error: BackscrollError, *, passing: bool
     ) -> None:
-        """Keep the reason, under the revisions whose words it may quote; what a service said about itself is left out."""
+        """Store the reason under the revisions whose text it may quote; what a service reported about itself is left out."""
         why = error.message if not passing else type(error).__name__
         body = dumps({"why": why, "model": self.model, "passing": passing}).encode("utf-8", "surrogatepass")
         key = FAILURE.key([planned.key.hex()])
@@ -247,7 +248,7 @@ class RecipeRunner(RecipeCaller):
         turn: int | None,
         purpose: str,
     ) -> tuple[str, bool, bool]:
-        """Return words, whether they are whole, and whether they had to be paid for."""
+        """Return the answer's text, whether it is complete, and whether it had to be paid for."""
         known = self.engine.store.read(lambda reader: reader.reply(key))
         if known is not None:
             body = words_from_bytes(known.body)

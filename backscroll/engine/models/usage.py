@@ -1,4 +1,4 @@
-"""Which models wrote artefacts in a store: for the caller that only asks whether there are any, without loading what calls models."""
+"""List which models wrote artefacts in a store, without importing the code that calls models."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ GIST, SUMMARY, ASSERTIONS = "gist:model", "summary:model", "assertions:model"
 
 
 def models_used(reader: Reader, name: str) -> list[str]:
-    """Return which models made artefacts of a kind in this store, newest first."""
+    """Return the models that made artefacts of a kind in this store, newest first."""
     raw: Json = words_from_bytes((reader.meta(f"{MODELS}{name}") or "[]").encode())
     return [str(model) for model in raw]

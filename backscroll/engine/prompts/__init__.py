@@ -1,5 +1,6 @@
-"""Building a prompt, from the request to what is sent: `builder` lists the steps.
+"""Build a prompt, from the request to what is sent: `builder` lists the steps.
 
-`request` checks the arguments, `inputs` reads the thread, `composer` puts together what is already shown, `insertions` adds what is new,
-`compaction` condenses, `placement` and `prefixes` record what was sent. Decisions are made in the pure room `assemble`.
+`request` checks the arguments, `inputs` reads the thread, `composer` assembles what is already shown, `insertions` adds
+what is new, `compaction` condenses, `placement` and `prefixes` record what was sent. Decisions are made in the pure room
+`assemble`.
 """

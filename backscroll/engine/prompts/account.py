@@ -21,7 +21,7 @@ from backscroll.vocab.prompt import Block, Wire
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What to send, and why."""
+    """What to send, and the receipt that explains it."""
 
     messages: list[dict[str, Json]]
     system: Json  # Anthropic's top-level system text, or the instructions of the Responses wire; None: in the messages
@@ -29,11 +29,11 @@ class Prompt:
     wire: Wire
     receipt: Receipt
     blocks: tuple[Block, ...]
-    cache_key: str = ""  # a suggestion for `prompt_cache_key`: the same for all prompts of a thread
+    cache_key: str = ""  # a suggested `prompt_cache_key`: the same for all prompts of a thread
 
     @property
     def request(self) -> dict[str, Json]:
-        """The body of the request, without model and sampling parameters."""
+        """The request body, without model and sampling parameters."""
         body: dict[str, Json] = {"input" if self.wire == "openai-responses" else "messages": self.messages}
         if self.system is not None:
             body["instructions" if self.wire == "openai-responses" else "system"] = self.system
@@ -45,7 +45,7 @@ class Prompt:
 def make_prompt(
     job: PromptRenderer, blocks: Sequence[Block], rendered: RenderedPrompt, why: str, *, cut: bool
 ) -> Prompt:
-    """Return the prompt with its account; `why` details were recalled or not, `cut`: something was left out for want of room."""
+    """Return the prompt with its receipt; `why` details were recalled or not, `cut`: something was left out for lack of room."""
     ask, composer = job.ask, job.composer
     last, lost = job.last, 0 if job.prefix is None else job.prefix.count_lost_reasoning(ask.model)
     cached_by = last if last is not None and goes_on_from(ask, last, job.offered) else None

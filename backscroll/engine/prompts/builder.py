@@ -1,7 +1,7 @@
-"""Prompt assembly: the messages to send now, within the budget, valid, with the cache kept warm, and the receipt.
+"""Prompt assembly: the messages to send now, valid, within the budget and cache-friendly, and the receipt.
 
-A prompt is the one before and something at its end, byte for byte, until a compaction. `prompt` and `_build_once` are the steps in order;
-each step is in the module from which it is imported. The pure rooms decide, the steps read and write.
+Until a compaction, a prompt is the previous one plus an addition at its end, byte for byte. `prompt` and `_build_once` are
+the steps in order; each step is in the module it is imported from. The pure rooms decide, the steps read and write.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "receipts",
 ]
 
-_AGAIN = 3  # how often a prompt is made again because others wrote to the thread meanwhile
+_AGAIN = 3  # how often a prompt is rebuilt because other processes wrote to the thread meanwhile
 
 
 def prompt(
@@ -55,25 +55,25 @@ def prompt(
     as_of: int | None = None,
     without: Collection[Ref] = (),
 ) -> Prompt:
-    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a rehearsal and writes nothing.
+    """Build the prompt; see `Thread.prompt`. A prompt as of an earlier event is a dry run and writes nothing.
 
-    `without`: replies that are asked for again, and that the prompt must not show.
+    `without`: replies that are being regenerated, and that the prompt must not show.
     """
     engine = thread.engine
     quiet = dry_run or as_of is not None
     wanted = (engine.settings.recall if recall is None else recall) and as_of is None
 
-    # 1. Check what is asked for: budget, model, tools, wire.
+    # 1. Check the request: budget, model, tools, wire.
     ask = check_request(engine, budget, model=model, tools=tools, reserve=reserve, wire=wire, handles=handles)
-    # 2. Read the receipt of the prompt before, from which this one should go on.
+    # 2. Read the receipt of the previous prompt, which this one should continue.
     last = last_receipt(thread)
     if not quiet:
         engine.worker()
-    # 3. Read the history and build, again where others wrote meanwhile.
+    # 3. Read the history and build, again if another process wrote meanwhile.
     done = _build_with_retries(
         lambda: read_composer(thread, ask, as_of, frozenset(without)), last, recall=wanted, quiet=quiet
     )
-    # 4. Keep the receipt, and the token counts that are new.
+    # 4. Store the receipt, and new token counts.
     if not quiet:
         keep_receipt(thread, done.receipt)
         flush_if_many(engine)
@@ -83,7 +83,7 @@ def prompt(
 def _build_with_retries(
     read: Callable[[], Composer], last: Receipt | None, *, recall: bool, quiet: bool
 ) -> Prompt:
-    """Return the prompt, made again where others wrote to the thread before what it adds was written down."""
+    """Return the prompt; built again if another process wrote to the thread before its additions were recorded."""
     for _ in range(_AGAIN):
         done = _build_once(read(), last, recall=recall, quiet=quiet)
         if done is not None:
@@ -94,21 +94,21 @@ def _build_with_retries(
 
 
 def _build_once(composer: Composer, last: Receipt | None, *, recall: bool, quiet: bool) -> Prompt | None:
-    """Build one prompt from what was read; None if others wrote to the thread before it was written down."""
+    """Build one prompt from what was read; None if another process wrote to the thread before it was recorded."""
     job, room = PromptRenderer(composer, last), composer.ask.room
-    # 1. What must be there; a budget in which it does not fit is refused.
+    # 1. What every prompt must show; a budget that cannot hold it is rejected.
     least = smallest_blocks(job)
-    # 2. What was condensed and may not be any more is shown again; giant results are cut where they stand.
+    # 2. Show what may no longer be condensed; cut giant results in place.
     job.restore(restore_messages(composer))
-    job.trim(shorten_results(composer, room))  # answered ones where that pays
-    job.trim(trim_newest(composer, room))  # fresh ones where they cannot fit
-    # 3. What prompts show already, and what is new to say behind the newest message.
+    job.trim(shorten_results(composer, room))  # answered ones if that pays
+    job.trim(trim_newest(composer, room))  # fresh ones if they cannot fit
+    # 3. What prompts show already, and what to insert after the newest message.
     stable = composer.blocks(composer.frozen)
     new = insertions_for(composer, stable, recall=recall, anew=False)
-    # 4. Fit, render and repair, unless the past has to be condensed first.
+    # 4. Fit, render and repair, unless a compaction comes first.
     reason = due(composer, weight(stable) + weight(new.blocks), room)
     done, placed = fit_prompt(job, stable, new, least) if reason is None else (None, ())
-    # 5. Condense the past where that is due, or where something was cut: what repairing adds, only the finished prompt shows.
+    # 5. Compact if that is due, or if something was cut: only the finished prompt shows what repairs add.
     if done is None or done.receipt.cut:
         draft = make_compaction(composer, reason or "must", room)
         if draft is not None:
@@ -116,12 +116,12 @@ def _build_once(composer: Composer, last: Receipt | None, *, recall: bool, quiet
             stable = composer.blocks(draft.frozen)
             new = insertions_for(composer, stable, recall=recall, anew=True)
         done, placed = fit_prompt(job, stable, new, least)
-    # 6. Write down what was condensed and placed.
+    # 6. Record what was condensed and placed.
     return done if quiet else _write_down(job, done, placed)
 
 
 def _write_down(job: PromptRenderer, done: Prompt, placed: Sequence[Block]) -> Prompt | None:
-    """Write down what was condensed and placed; a prompt that could not be made leaves nothing behind."""
+    """Record what was condensed and placed; a prompt that failed records nothing."""
     composer = job.composer
     behind = _added_behind(job, done, placed)
     if job.draft is not None:
@@ -140,7 +140,7 @@ def _write_down(job: PromptRenderer, done: Prompt, placed: Sequence[Block]) -> P
 
 
 def _added_behind(job: PromptRenderer, done: Prompt, placed: Sequence[Block]) -> PlacementRecord | None:
-    """Return what this prompt holds that no message says and the next one has to hold too; None if that is nothing."""
+    """Return what this prompt adds that is in no message and that the next one must repeat; None if there is nothing."""
     window, rendered = job.composer.sheet.window, job.rendered
     if not window or rendered is None:
         return None

@@ -1,8 +1,8 @@
-"""Coverage: what became of every live message in one prompt: shown by itself, spoken for by a summary, or neither.
+"""Coverage: whether each live message is shown in a prompt, covered by a summary, or neither.
 
-The three numbers add up to the live messages of the thread, exactly. Messages of the window are looked at one by one; what is
-before it is counted by the store (no message is read for it), so the cost follows the budget and not the history. Refuses: deciding
-what a prompt shows.
+The three numbers add up exactly to the live messages of the thread. Messages in the window are checked one by one; those
+before it are counted by the store without being read, so the cost follows the budget and not the history. What a prompt
+shows is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ Stretch = tuple[bytes, bytes]  # positions: after the first one, up to and inclu
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many live messages a prompt shows, sums up, and leaves out."""
+    """How many live messages a prompt shows, summarizes, and leaves out."""
 
-    shown: int  # by themselves, whole or cut
-    summarised: int  # a line, a summary of the far past or the summary of a crop speaks for them
-    unseen: int  # neither: hidden, or left out for want of room
+    shown: int  # individually, whole or cut
+    summarised: int  # covered by a line, a summary of older history or a crop's summary
+    unseen: int  # neither: hidden, or left out for lack of room
 
 
 def coverage_of(composer: Composer, blocks: Sequence[Block]) -> Coverage:
-    """Return what became of the live messages of a thread in these blocks."""
+    """Return how these blocks cover the live messages of a thread."""
     history = History(composer.thread.store, composer.thread.id, composer.sheet.head)
     return history.reading(lambda view: _Account(composer, blocks, view).coverage())
 
 
 class _Account:
-    """One prompt, beside the history that it was made from."""
+    """One prompt and the history that it was made from."""
 
     def __init__(self, composer: Composer, blocks: Sequence[Block], view: View) -> None:
         self.sheet, self.view = composer.sheet, view
@@ -89,7 +89,7 @@ class _Account:
         return any(low <= message.position <= high for low, high in self.ranges)
 
     def _gaps(self, edge: bytes) -> list[Stretch]:
-        """Stretches before the window that no summary speaks for."""
+        """Return stretches before the window that no summary covers."""
         out: list[Stretch] = []
         low = b""
         for first, last in self.ranges:
@@ -100,7 +100,7 @@ class _Account:
         return [gap for gap in (*out, (low, edge)) if gap[0] < gap[1]]
 
     def _seen_nowhere(self, gap: Stretch) -> int:
-        """Visible messages of a stretch that are not shown apart."""
+        """Return the visible messages of a stretch that are not shown out of place."""
         low, high = gap
         key = ("gap", self.sheet.thread, gap, self.sheet.standing.rare)
         if key not in self.memo:  # it ends before the window, where only a rare event can change anything
@@ -113,13 +113,13 @@ class _Account:
         return count - sum(not any(c.holds(ref) for c in self.crops) for ref in inside)
 
     def _apart(self) -> dict[Ref, bytes]:
-        """Return messages that are shown although they come before the window, and where: a few."""
+        """Return the few messages that are shown although they precede the window, with their positions."""
         window = {m.id for m in self.sheet.window}
         entries = (self.view.entry(ref) for ref in self.shown - window)
         return {entry.message: entry.position for entry in entries if entry is not None}
 
     def _count_hidden(self, edge: bytes | None) -> int:
-        """Live messages that are hidden; before the window only a rare event can change how many."""
+        """Return the number of hidden live messages; before the window only a rare event can change it."""
         fresh = self.view.count(after=edge, hidden=True)
         if edge is None:
             return fresh
@@ -129,7 +129,7 @@ class _Account:
         return fresh + self.memo[key]
 
     def _count_cropped(self, crop: CropMark, gap: Stretch | None, *, shown: bool = False) -> int:
-        """Visible messages that a crop holds, in a stretch or anywhere; `shown`: with those that are pinned nonetheless."""
+        """Return the visible messages of a crop, in a stretch or anywhere; `shown`: including those that are pinned."""
         key = ("crop", self.sheet.thread, crop.event, gap, self.sheet.standing.rare)
         if key not in self.memo:
             self.memo[key] = self._count_held(crop, gap)
@@ -137,7 +137,7 @@ class _Account:
         return self.memo[key] - pinned
 
     def _count_held(self, crop: CropMark, gap: Stretch | None) -> int:
-        # Where nothing came to stand between others since, its places hold nothing else.
+        # If nothing was inserted since, its places contain nothing else.
         if not any(e.kind in ARRIVALS for e in self.view.others(crop.written)):
             places = [
                 s for low, high in crop.places if (s := _within(gap, just_before(low), high)) is not None
@@ -162,20 +162,20 @@ def _is_real(message: Message) -> bool:
 
 
 def _texts(blocks: Sequence[Block], *sections: Section) -> str:
-    """Return the condensed texts of some sections: what is in no message's own words."""
+    """Return the condensed texts of some sections, which are not a message's own text."""
     chosen = (b for b in blocks if b.message is None and b.section in sections)
     return "\n".join(p.text for b in chosen for p in b.parts if isinstance(p, Text))
 
 
 def _within(gap: Stretch | None, low: bytes, high: bytes) -> Stretch | None:
-    """Return what two stretches share."""
+    """Return the overlap of two stretches."""
     if gap is not None:
         low, high = max(low, gap[0]), min(high, gap[1])
     return (low, high) if low < high else None
 
 
 def _merge_stretches(ranges: Iterable[Stretch]) -> list[Stretch]:
-    """Stretches in order, both ends included, those that touch as one."""
+    """Return stretches in order, both ends included, adjacent ones merged."""
     out: list[Stretch] = []
     for first, last in sorted(ranges):
         if out and first <= out[-1][1]:
@@ -186,6 +186,6 @@ def _merge_stretches(ranges: Iterable[Stretch]) -> list[Stretch]:
 
 
 def pending_in(composer: Composer) -> int:
-    """Return messages before the window that a background worker has not summed up yet."""
+    """Return how many messages before the window a background worker has not summarized yet."""
     edge, shown = composer.edge, len(composer.sheet.window)
     return composer.thread.reading(lambda view: waiting_for_tree(view, edge, shown)) if edge else 0

@@ -1,4 +1,4 @@
-"""Expanding: from a handle to the full originals. What is asked for again is noted, so that its like fades later."""
+"""Expand a handle to the full originals. Each request is recorded as a lesson, so that similar messages fade later."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _PAGE = 256
 def expand(thread: ThreadScope, handle: str, *, learn: bool = True) -> list[Message]:
     """Return the live messages behind a handle, in order and in full.
 
-    A handle of a crop (its first to its last message) leaves out what is not cropped in between only where it was never
-    part of it: expanding a range returns every live message whose number lies in it. Hidden messages stay hidden: what a
-    handle opens goes to a model.
+    A handle of a crop (its first to its last message) leaves out messages in between only if they were never part of it:
+    expanding a range returns every live message whose number is in it. Hidden messages stay hidden, because the result goes
+    to a model.
     """
     wanted = parse_handle(handle)
     owner = thread
@@ -59,7 +59,7 @@ def _find_messages(view: View, wanted: Handle) -> list[Message]:
 
 
 def _read_runs(view: View, wanted: Handle, runs: Sequence[tuple[int, int]]) -> list[Message]:
-    """Return the messages of a crop, wherever they stand by now."""
+    """Return the messages of a crop, wherever they are now."""
     numbers = [seq for first, last in runs for seq in range(first, last + 1)]
     entries = [e for seq in numbers if (e := _entry(view, seq)) is not None and e.message.seq == seq]
     ordered = sorted((e for e in entries if e.live and not e.flags & HIDDEN), key=lambda e: e.position)
@@ -117,5 +117,5 @@ def _one(view: View, wanted: Handle) -> Message:
 
 
 def _whole(entry: Entry, spoken: RevisionBody) -> Message:
-    """Return the message to the letter: a handle leads to the original."""
+    """Return the message verbatim: a handle leads to the original."""
     return message_of(entry, spoken, None if spoken.body is None else original(spoken.body))

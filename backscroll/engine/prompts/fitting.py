@@ -1,4 +1,4 @@
-"""Fitting: the blocks of a prompt into the room that the request leaves, and the smallest prompt there can be."""
+"""Fit the blocks of a prompt into the room of the request, and find the smallest possible prompt."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from backscroll.engine.prompts.rendering import LAST_WORD, REPAIRED, PromptRende
 from backscroll.errors import BudgetTooSmall
 from backscroll.vocab.prompt import Block
 
-_TRIES = 4  # how often the blocks are fitted again when the wire turns out to need more
+_TRIES = 4  # how often the blocks are refitted if the wire needs more
 
 
 def smallest_blocks(job: PromptRenderer) -> list[Block]:
-    """Return what must be there; where that does not fit, the refusal names the smallest budget that would do.
+    """Return the blocks that every prompt must show; if they do not fit, the error names the smallest sufficient budget.
 
-    This alone decides whether a budget is refused, so a larger one never is where a smaller one works.
+    This alone decides whether a budget is rejected, so a larger one never is if a smaller one works.
     """
     blocks = job.composer.least()
     if weight(blocks) + REPAIRED * (2 * len(blocks) + 2) + LAST_WORD <= job.ask.room:
@@ -34,13 +34,13 @@ def smallest_blocks(job: PromptRenderer) -> list[Block]:
 def fit_prompt(
     job: PromptRenderer, stable: Sequence[Block], new: Insertions, least: Sequence[Block]
 ) -> tuple[Prompt, tuple[Block, ...]]:
-    """Fit, render and repair; repairing can add to what the blocks weigh, so this may take another try.
+    """Fit, render and repair; a repair can add tokens, so this may take another try.
 
-    Where no try fits, nothing but what must be there is sent: that it fits is known already.
+    If no try fits, only the required blocks are sent, which are known to fit.
     """
     room, more = job.ask.room, LAST_WORD
     for attempt in range(_TRIES):
-        # What is not said yet goes before anything else does; a pin never does.
+        # New insertions are dropped first; a pin never is.
         kept = new.blocks if attempt < 2 else tuple(b for b in new.blocks if b.message is not None)
         try:
             blocks = job.composer.fit_blocks([*stable, *kept], room - more)

@@ -1,8 +1,8 @@
-"""Tools with which a model looks up what its prompt does not show: `expand_history` opens a handle, `recall_history` searches.
+"""Tools for models to look up what the prompt does not show: `expand_history` opens a handle, `recall_history` searches.
 
-Owns their definitions in the form of each wire, and the answers. A program adds the definitions to its own tools and gives the
-calls of these names to `answer`; where a tool that expands is offered, prompts name handles. What a model does wrong is reported in the
-answer, never raised. Refuses: calling a model (the loop is the program's).
+Owns their definitions for each wire, and their results. A program adds the definitions to its own tools and passes calls of
+these names to `answer`; if a tool that expands is offered, prompts contain handles. A model's mistakes are reported in the
+result, never raised. Calling the model is up to the program.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from backscroll.vocab.prompt import Wire, checked_wire
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-PAGE: Final = (
-    24_000  # characters of one part: what is asked for must not push everything else out of the prompt
-)
-_QUOTES: Final = 1_500  # tokens of what is recalled
+PAGE: Final = 24_000  # characters of one part: a result must not push everything else out of the prompt
+_QUOTES: Final = 1_500  # tokens of recalled messages
 EXPAND: Final = "expand_history"
 RECALL: Final = "recall_history"
 _ABOUT: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
@@ -59,7 +57,7 @@ _ABOUT: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = {
 
 
 class HistoryTools:
-    """The tools of one thread, in the form of one wire. Iterating gives the definitions."""
+    """The tools of one thread, in the format of one wire. Iterating yields the definitions."""
 
     def __init__(self, thread: ThreadScope, wire: str) -> None:
         self.thread = thread
@@ -74,7 +72,7 @@ class HistoryTools:
         return name in _ABOUT
 
     def answer(self, name: str, arguments: Any) -> str:
-        """Return the result of a call, as text; `arguments` as the wire gives them, parsed or not. Mistakes of the model are reported to it."""
+        """Return the result of a call as text; `arguments` as the wire gives them, parsed or not. A model's mistakes are reported in the result."""
         if name not in _ABOUT:
             raise InvalidInput(
                 f"{name!r} is not a tool of the history", hint=f"these are: {', '.join(_ABOUT)}"
@@ -121,7 +119,7 @@ def _arguments(given: Any) -> Mapping[str, Json]:
 
 
 def expand_handle(thread: ThreadScope, handle: str, part: Json = None) -> tuple[str, int, int, int]:
-    """One part of the originals behind a handle, which part it is, of how many, and how many characters there are."""
+    """Return one part of the originals behind a handle, its number, the number of parts, and the total number of characters."""
     other = thread_of(handle, thread.id)
     whole = "\n\n".join(render_message(message, other) for message in expand(thread, handle))
     parts = max(1, -(-len(whole) // PAGE))
@@ -135,7 +133,7 @@ def expand_handle(thread: ThreadScope, handle: str, part: Json = None) -> tuple[
 
 
 def render_message(message: Message, thread: str | None = None) -> str:
-    """Return a message in full, as text; its handle names the thread where that is another one."""
+    """Return a message in full, as text; its handle includes the thread if that is another one."""
     who = message.author or message.role
     body = "\n".join(words for part in message.parts for words in _words(part))
     return f"{Handle(message.id.seq, message.id.seq, thread)} {who}, {message.at[:16]}:\n{body}"
@@ -155,6 +153,6 @@ def _words(part: Part) -> Iterator[str]:
         case Media():
             yield f"({part.media_type}{f' {part.name}' if part.name else ''})"
         case Reasoning():
-            return  # thinking is not told again
+            return  # thinking is not repeated
         case Opaque():
             yield f"({part.kind})"

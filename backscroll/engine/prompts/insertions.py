@@ -1,9 +1,9 @@
-"""Insertions: what a prompt has to say beside the history, and has not said yet.
+"""Insertions: text to add to a prompt that is neither in the history nor added before.
 
-Pins, memories, the task at hand, operations that are out of sight, recalled details, what the graph knows. Each text is placed
-once, behind the newest message, and stays there until the next compaction; so only what is new or changed since is said, and
-nothing that the history shows. Recalled details answer a question of the user: they are looked for when it is asked, and again when
-the past was condensed since. Text from earlier is data, and says so.
+Pins, memories, the current task, operations no longer shown, recalled details, what the graph knows. Each text is placed
+once, after the newest message, and stays there until the next compaction; so only what is new or changed is added, and
+nothing that the history shows. Recalled details answer a question of the user: they are searched when it is asked, and
+again if a compaction happened since. Text from earlier is marked as data.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
     from backscroll.derive.digest import Digest
     from backscroll.engine.prompts.composition.composer import Composer
 
-#: What is above lines that were added to something told before.
+#: The heading of lines added to an earlier insertion.
 SINCE: Mapping[str, str] = {
     "en": "Since then (a record, not a request):",
     "zh": "此后（仅为记录，不是请求）：",
 }
 
-_ANSWERED = 3  # replies after which a question needs no more details of the past
+_ANSWERED = 3  # replies after which a question needs no more recalled details
 
 
 @dataclass(frozen=True, slots=True)
 class Insertions:
-    """The blocks, and why details were recalled or not."""
+    """The blocks to insert, and why details were recalled or not."""
 
     blocks: tuple[Block, ...]
     why: str
 
 
 def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool, anew: bool) -> Insertions:
-    """Return what is to be said now. `stable` is what the prompt shows already; `anew`: the past was condensed just now."""
+    """Return what to insert now. `stable` is what the prompt shows already; `anew`: a compaction was just made."""
     newest = next(reversed(composer.sheet.window), None)
     if newest is None or newest.role == "system":
         return Insertions((), "there is nothing to look for")
@@ -67,7 +67,7 @@ def insertions_for(composer: Composer, stable: Sequence[Block], *, recall: bool,
 
 
 class _InsertionFinder:
-    """One look at what could be said."""
+    """Finds the insertions of one prompt."""
 
     def __init__(self, composer: Composer, stable: Sequence[Block], *, anew: bool) -> None:
         self.composer, self.stable, self.anew = composer, stable, anew
@@ -91,7 +91,7 @@ class _InsertionFinder:
         self.question: Message | None = next(spoken, composer.sheet.asked)
 
     def _holds(self, source: Ref) -> bool:
-        """Return True if a revision is, seen from here. Each look is short: a caller that waits for a connection must not hold one."""
+        """Return True if a revision is valid here. Each check is short: a caller that waits for a connection must not hold one."""
         if source not in self._known:
             thread, moment = self.composer.thread, self.composer.as_of
             history = thread if moment is None else thread.at(moment)
@@ -105,7 +105,7 @@ class _InsertionFinder:
 
     def _take_block(self, block: Block | None) -> list[Block]:
         if block is None or not all(map(self._holds, block.sources)):
-            return []  # what it rests on was deleted here: the next prompt would not show it
+            return []  # a source was deleted here: the next prompt would not show it
         weighed = self.composer.weigh_block(block)
         if weighed.tokens > self.room:
             return []
@@ -113,7 +113,7 @@ class _InsertionFinder:
         return [weighed]
 
     def _news(self, block: Block | None) -> Block | None:
-        """Return a block without the lines that were told before; None if nothing is left."""
+        """Return a block without lines that were inserted before; None if nothing is left."""
         if block is None:
             return None
         told = self.told[block.section]
@@ -125,7 +125,7 @@ class _InsertionFinder:
         title = SINCE["zh" if self.composer.frames.startswith("zh") else "en"]
         return replace(block, parts=(Text("\n".join([title, *lines])),))
 
-    # -- what does not depend on a question --------------------------------------------------------------------
+    # -- independent of a question -----------------------------------------------------------------------------
 
     def pins(self) -> list[Block]:
         """Return messages that were pinned after they were condensed: they are shown, whatever the room."""
@@ -134,7 +134,7 @@ class _InsertionFinder:
         return found
 
     def lore(self) -> list[Block]:
-        """Entries of lorebooks that the newest messages wake and that this prompt does not show."""
+        """Return lorebook entries that the newest messages trigger and that this prompt does not show."""
         composer = self.composer
         if composer.as_of is not None or not composer.memory.books.entries:
             return []
@@ -143,7 +143,7 @@ class _InsertionFinder:
         return [taken for block in look.blocks for taken in self._take_block(block)]
 
     def memories(self) -> list[Block]:
-        """Return what is remembered from earlier work, and not to be read in this prompt."""
+        """Return memories of earlier work that are not in this prompt."""
         composer = self.composer
         if composer.as_of is not None:
             return []
@@ -163,7 +163,7 @@ class _InsertionFinder:
         return self._take_block(self._change_title(block, told))
 
     def profile(self, said: Sequence[Block]) -> list[Block]:
-        """Return what other conversations of the user, or of the project, tell; `said` comes before it."""
+        """Return what other conversations of the user, or of the project, contribute; `said` precedes it."""
         room = self._most(self.settings.share_profile)
         if room <= 0:
             return []
@@ -175,14 +175,14 @@ class _InsertionFinder:
         return self._take_block(self._change_title(block, told))
 
     def _change_title(self, block: Block | None, told: Collection[str]) -> Block | None:
-        """Return the same with another title, where something of the kind was reported before."""
+        """Return a block with its follow-up title if one of its kind was inserted before."""
         if block is None or not told:
             return block
         title = SINCE["zh" if self.composer.frames.startswith("zh") else "en"]
         return replace(block, parts=(Text("\n".join([title, *block.text.split("\n")[1:]])),))
 
     def task(self) -> list[Block]:
-        """Return where the task at hand is."""
+        """Return the state of the current task."""
         room = self._most(self.settings.share_task)
         block = task_block(self.composer, room, self.shown)
         if block is None and self.told[Section.TASK]:
@@ -190,7 +190,7 @@ class _InsertionFinder:
         return self._take_block(self._news(block))
 
     def operations(self) -> list[Block]:
-        """Return what tools did lately and a condensed history does not show; told once, when it is condensed."""
+        """Return recent tool calls that a condensed history does not show; inserted once, at the compaction."""
         composer = self.composer
         if composer.frozen is None or not self.anew or self.settings.operations_inline:
             return []
@@ -208,10 +208,10 @@ class _InsertionFinder:
             digests = digests[max(1, len(digests) // 4) :]
         return []
 
-    # -- what answers a question -------------------------------------------------------------------------------
+    # -- recalled for a question -------------------------------------------------------------------------------
 
     def recall_details(self) -> tuple[list[Block], str]:
-        """Details that the question asks for; looked for once, and again when the past was condensed soon after."""
+        """Return details that the question asks for; searched once, and again if a compaction happened soon after."""
         question, composer = self.question, self.composer
         if question is None or not question.text.strip():
             return [], "there is nothing to look for"
@@ -247,7 +247,7 @@ class _InsertionFinder:
         return taken, f"{len(found.items)} details recalled"
 
     def _was_recalled(self, question: Message) -> bool:
-        """Return True if details already are behind the question."""
+        """Return True if details are already placed after the question."""
         after = False
         for block in self.stable:
             after = after or block.message == question.id
@@ -256,7 +256,7 @@ class _InsertionFinder:
         return False
 
     def graph(self) -> list[Block]:
-        """Return what is known about what is being talked about."""
+        """Return what the graph knows about the current subject."""
         if not self.anew and self.newest is not self.question:
             return []
         block = graph_block(self.composer, self._most(self.settings.share_graph), self.shown)
@@ -264,7 +264,7 @@ class _InsertionFinder:
 
 
 def _new_lines(lines: Iterable[str], told: Collection[str]) -> Iterator[str]:
-    """Yield lines that were not told, each list under its own heading."""
+    """Yield lines that were not inserted before, each list under its own heading."""
     heading = ""
     for line in lines:
         listed = line.startswith("- ") or line.partition(". ")[0].isdecimal()
@@ -294,7 +294,7 @@ def _find_shown(composer: Composer) -> set[Ref]:
 
 
 def _lately(composer: Composer) -> list[Digest]:
-    """Return the operations of the last rounds; of an earlier moment, those that its window shows."""
+    """Return the tool calls of the last rounds; as of an earlier moment, those in its window."""
     if composer.as_of is None:
         return operations(composer.thread)
     settings = composer.thread.engine.settings

@@ -1,10 +1,10 @@
-"""Prefixes: what earlier prompts began with, and so which thinking can still be sent back.
+"""Prefixes: the beginning of earlier prompts, which determines what thinking can still be sent back.
 
-Services bind the thinking of a reply to everything that stood before it: tools, system text, messages. Owns noticing that a prompt
-does not go on from the one before, from which place on, and the mark that says so in the log (part of a placement), so that a copy
-of the log leaves out the same thinking. Thinking that comes before that place stays; what was made earlier and is behind it is
-left out for good, because thinking may not come back into the middle. A reply that was made before any mark answered a prompt that
-is not ours.
+Services bind the thinking of a reply to everything before it: tools, system text, messages. Owns detecting that a prompt
+does not continue the previous one, from which place on, and the mark that records it in the log (part of a placement), so
+that a copy of the log leaves out the same thinking. Thinking before that place stays; earlier thinking after it is left out
+permanently, because it may not be added back in the middle. A reply from before any mark answered a prompt that is not
+ours.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from backscroll.engine.budget.request import PromptRequest
     from backscroll.engine.prompts.composition.composer import Composer
 
-#: The cause on the receipt where a prompt goes on from the one before, and thinking is left out anyway.
+#: The cause on the receipt if a prompt continues the previous one and thinking is left out anyway.
 DOUBTED = "doubted"
-#: The wire on which thinking is bound to what stood before it.
+#: The wire on which thinking is bound to what precedes it.
 BINDING = "anthropic"
 
 
 def offered_digest(ask: PromptRequest, form: str) -> str:
-    """Return a digest of what comes before all messages and is not a message: the tools, and the form of what we add."""
+    """Return a digest of what precedes all messages: the tools, and the format of our additions."""
     tools = [{key: value for key, value in tool.items() if key != "cache_control"} for tool in ask.tools]
     return _digest([tools, form, ask.handles])
 
@@ -48,7 +48,7 @@ def _digest(value: Json) -> str:
 def with_absent(
     blocks: Sequence[Block], items: Sequence[ReceiptItem], blobs: Callable[[str], bytes | None]
 ) -> tuple[ReceiptItem, ...]:
-    """Return the items with other marks where bytes of an attachment are forgotten: its name is sent in their place, until they are sent again."""
+    """Return the items, marked where bytes of an attachment are forgotten: its name is sent instead until they are available again."""
     out: list[ReceiptItem] = []
     for block, item in zip(blocks, items, strict=True):
         gone = [blob for blob in blobs_of(Content(block.parts)) if blobs(blob) is None]
@@ -62,15 +62,16 @@ def _head(blocks: Sequence[Block], items: Sequence[ReceiptItem], offered: str) -
         if block.role != "system":
             break
         system.append(block.text)
-    # Bytes that are forgotten can come back with a later message; no event of this thread says so.
+    # Forgotten bytes can return with a later message; no event of this thread records that.
     absent = [item.mark for item in items if item.absent]
     return _digest([offered, system, absent] if absent else [offered, system])
 
 
 def parted_at(blocks: Sequence[Block], items: Sequence[ReceiptItem], last: Receipt) -> int | None:
-    """Return the first block that does not stand where the prompt before ended or had another; None if this one goes on from it.
+    """Return the first block that differs from the previous prompt or is not in its place; None if this prompt continues it.
 
-    Nothing may come between what was sent and the reply to it, except for what the prompt before added without counting it as a block.
+    Nothing may come between what was sent and the reply to it, except what the previous prompt added without counting it as
+    a block.
     """
     same = same_prefix([i.mark for i in items], [i.mark for i in last.items])
     if same < len(last.items):
@@ -81,10 +82,10 @@ def parted_at(blocks: Sequence[Block], items: Sequence[ReceiptItem], last: Recei
 
 
 def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
-    """Return the first block from which thinking that came since the prompt before may have been made under something else; None: all is sure.
+    """Return the first block from which thinking added since the previous prompt may belong to another prompt; None: all is certain.
 
-    A prompt has one reply, and it stands right behind what was sent. Words that the user said meanwhile were not before the model when it
-    thought, nor was the reply to another request; where two requests waited at once, it is unknown which of them was answered.
+    A prompt has one reply, and it comes right after what was sent. Messages that the user wrote meanwhile were not visible
+    to the model, nor was the reply to another request; if two requests were open at once, it is unknown which was answered.
     """
     new = [
         n for n, block in enumerate(blocks) if block.message is not None and block.message.seq > last.event
@@ -100,12 +101,13 @@ def doubted_from(blocks: Sequence[Block], last: Receipt) -> int | None:
 
 
 def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int, bool]) -> bytes | None:
-    """Return the same where the prompts are not known, as in a fork: by what the log says since the newest mark. None: all is sure.
+    """Return the same if the prompts are unknown, as in a fork: from the log since the newest mark. None: all is certain.
 
-    `asked`: the events that prompts wrote, and whether thinking can be bound to them. One that adds nothing leaves no trace, so a reply is sure only where there was but one moment to
-    ask for it: right before it, as such an event says, or behind one message, or behind the last result of the calls before it.
+    `asked`: the events that prompts wrote, and whether thinking can be bound to them. A prompt that adds nothing leaves no
+    trace, so a reply is certain only if there was just one moment to request it: right before it, as such an event shows,
+    or after one message, or after the last result of the calls before it.
     """
-    said: list[Message] = []  # since the reply before
+    said: list[Message] = []  # since the previous reply
     waits: set[str] = set()
     before, once = 0, True
     for message in window:
@@ -117,20 +119,20 @@ def unsure_from(window: Iterable[Message], mark: PrefixMark, asked: Mapping[int,
                 sure = sure and all(asked[seq] for seq in known)
                 if (
                     not sure or mark.doubted
-                ):  # two requests waited there, and any later reply may be the second one's
+                ):  # two requests were open, and any later reply may belong to the second
                     return min(m.position for m in (*said, message))
             said, before, once = [], made, True
             waits = {part.id for part in message.parts if isinstance(part, ToolCall)}
             continue
         answers = {part.call_id for part in message.parts if isinstance(part, ToolResult)}
-        once = once and (not said or bool(answers and waits))  # who asks while a call waits writes that down
+        once = once and (not said or bool(answers and waits))  # a prompt made while a call waits records that
         said.append(message)
         waits -= answers
     return None
 
 
 def is_doubted(blocks: Sequence[Block], items: Sequence[ReceiptItem], last: Receipt | None) -> bool:
-    """Return True if the prompt before was not answered yet, and is another one: the next reply may belong to either."""
+    """Return True if the previous prompt is unanswered and differs: the next reply may belong to either."""
     if last is None:
         return False
     if any(b.role == "assistant" and b.message is not None and b.message.seq > last.event for b in blocks):
@@ -148,10 +150,10 @@ def why_broken(
     compacted: bool,
     cut: bool,
 ) -> dict[str, Json]:
-    """Return why a prompt does not go on from the one before, and what is rewritten for it; empty if it does."""
+    """Return why a prompt does not continue the previous one, and what is rewritten for it; empty if it does."""
     ask, changes = composer.ask, composer.sheet.changes
     if last is None:
-        # Forgetting erases receipts too: what was sent before is not known any more.
+        # Forgetting erases receipts too: what was sent before is unknown.
         erased = [c.event for c in changes if c.kind is Kind.FORGOTTEN]
         known = bool(erased and composer.replied)
         facts: dict[str, Json] = {"cause": Kind.FORGOTTEN.value, "event": max(erased, default=0)}
@@ -184,29 +186,29 @@ def why_broken(
 
 
 def _what_went(now: Sequence[ReceiptItem], then: Sequence[ReceiptItem]) -> str:
-    """Return why a prompt parts from the one before, where no event of the thread says it: by what is there now and stood there then."""
+    """Return why a prompt differs from the previous one if no event of the thread explains it, from what each contains."""
     if any(i.reason == "far past" for i in then[:1]):
-        return "summaries"  # another process had made less, or more, of them
+        return "summaries"  # another process had made fewer, or more, of them
     if any(one.absent != other.absent for one, other in zip(now, then, strict=False)):
-        return "attachment"  # bytes were forgotten elsewhere, or are back
-    # A call waits only until the user speaks; out of its place, it is not shown after that.
+        return "attachment"  # bytes were forgotten in another thread, or are available again
+    # A call waits only until the user writes; out of place, it is not shown afterwards.
     return "interrupted" if any(i.reason == "unanswered" for i in then) else "another thread"
 
 
 def with_lost(broken: dict[str, Json], lost: int) -> dict[str, Json]:
-    """Return the same with how many replies lose their thinking; a prompt that goes on can lose some too, where it is unknown what they answered."""
+    """Return the reason with the number of replies that lose their thinking; a prompt that continues can lose some too."""
     if not lost:
         return broken
     return {**(broken or {"cause": DOUBTED, "tokens": 0}), "thinking": lost}
 
 
 def goes_on_from(ask: PromptRequest, last: Receipt, offered: str) -> bool:
-    """Return True if a service could have the beginning of a prompt in its cache from the one before."""
+    """Return True if a service may have the beginning of a prompt cached from the previous one."""
     return (last.wire, last.model) == (ask.wire, ask.model) and last.offered in ("", offered)
 
 
 class Prefix:
-    """What one prompt begins with, beside the prompt before."""
+    """The beginning of one prompt, compared with that of the previous one."""
 
     def __init__(
         self,
@@ -218,7 +220,7 @@ class Prefix:
         *,
         rewritten: bool,
     ) -> None:
-        """`last` is the newest receipt of this wire, `rewritten`: a compaction or a cut will be written down with this prompt."""
+        """`last` is the newest receipt of this wire; `rewritten`: a compaction or a cut will be recorded with this prompt."""
         self._window = composer.sheet.window
         self._marks = composer.placed.prefix_marks
         known = self._marks[-1] if self._marks else None
@@ -228,7 +230,7 @@ class Prefix:
         same = known is not None and (known.head, known.shown) == (head, shown) and not rewritten
         changed = [c.place for c in composer.sheet.changes if known is None or c.event > known.event]
         end = self._window[-1].position + b"\0" if self._window else b""
-        self.since: bytes | None = None  # the place from which this prompt differs; None: it goes on
+        self.since: bytes | None = None  # the place from which this prompt differs; None: it continues
         if known is None or known.head != head:
             self.since = b""
         elif last is not None:
@@ -238,8 +240,8 @@ class Prefix:
             if at is not None:
                 behind = (places[b.message] for b in blocks[at:] if b.message and b.message in places)
                 self.since = next(behind, end)
-        else:  # what was sent is not known here: by what the log says was done since
-            # What the budget cut is not written down: where something is cut now, it is unknown whether it was then.
+        else:  # what was sent is unknown: use what the log records since
+            # Cuts by the budget are not recorded: whether the previous prompt cut something too is unknown.
             sure = (
                 same
                 and not composer.placed.has_lapsed()
@@ -251,9 +253,9 @@ class Prefix:
         if (edited := self._edited_from(composer)) is not None:
             self.since = edited if self.since is None else min(self.since, edited)
         begun = end if self.since is None else self.since
-        #: What is to be written down; None where the mark before still says it all.
+        #: The mark to be recorded; None if the previous mark is still accurate.
         self.mark = None
-        #: The next reply may belong to this prompt or to the one before.
+        #: The next reply may belong to this prompt or to the previous one.
         self.doubted = is_doubted(blocks, items, last)
         doubts = self.doubted and last is not None and not last.doubted
         if not same or changed or self.since is not None or doubts:
@@ -261,18 +263,18 @@ class Prefix:
             self.mark = PrefixMark(0, head, shown, begun, self.doubted, frozenset(kept))
 
     def _edited_from(self, composer: Composer) -> bytes | None:
-        """Return the first reply that the user edited since the newest mark: it is unknown whether its thinking is the model's still."""
+        """Return the first reply that the user edited since the newest mark: its thinking may no longer be the model's."""
         known = self._marks[-1].event if self._marks else 0
         edits = {c.event for c in composer.sheet.changes if c.kind is Kind.EDITED and c.event > known}
         found = (m.position for m in self._window if m.revision.seq in edits and _thinks(m.parts))
         return next(found, None) if edits else None
 
     def binds(self, message: Message) -> bool:
-        """Return True if all that stood before a reply when it was made is there still: else its thinking is worth nothing."""
+        """Return True if everything that preceded a reply when it was made is unchanged: otherwise its thinking is useless."""
         return not self._is_cut_off(message) and self._was_bound(message)
 
     def count_lost_reasoning(self, model: str) -> int:
-        """Return how many replies of a model lose their thinking with this prompt."""
+        """Return how many replies of a model lose their thinking in this prompt."""
         thought = (m for m in self._window if m.content.metadata.get("model") == model and _thinks(m.parts))
         return sum(self._is_cut_off(m) and self._was_bound(m) for m in thought)
 

@@ -1,4 +1,4 @@
-"""Receipts of the last prompts of a thread, as the store keeps them; the newest is remembered as it was made."""
+"""Receipts of a thread's last prompts, as stored; the newest is cached."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from backscroll.assemble.receipt import Receipt, receipt_from_bytes
 from backscroll.engine.core.thread_scope import ThreadScope
 from backscroll.engine.prompts.composition.composer import WINDOWS
 
-#: Receipts that are kept of each thread.
+#: Receipts stored per thread.
 KEPT = 20
 
 
 def receipts(thread: ThreadScope, limit: int = KEPT) -> list[Receipt]:
-    """Return the accounts of the last prompts, newest first."""
+    """Return the receipts of the last prompts, newest first."""
     rows = thread.store.read(lambda reader: reader.receipts(thread.id, limit))
     return [receipt_from_bytes(row) for row in rows]
 
 
 def last_receipt(thread: ThreadScope) -> Receipt | None:
-    """Return the account of the last prompt, taken apart only where this process has not made it."""
+    """Return the receipt of the last prompt, decoded only if this process has not made it."""
     rows = thread.store.read(lambda reader: reader.receipts(thread.id, 1))
     if not rows:
         return None
@@ -30,7 +30,7 @@ def last_receipt(thread: ThreadScope) -> Receipt | None:
 
 
 def keep_receipt(thread: ThreadScope, receipt: Receipt) -> None:
-    """Keep the account of a prompt that was built."""
+    """Store the receipt of a prompt."""
     engine, body = thread.engine, receipt.to_bytes()
     engine.store.write(lambda tx: tx.keep_receipt(thread.id, receipt.at, body, KEPT))
     engine.memo.shelf("receipts", WINDOWS)[thread.id] = (body, receipt)

@@ -1,7 +1,7 @@
-"""Rendering the blocks of one prompt on its wire: which thinking may be sent along, what each block is on the receipt.
+"""Render the blocks of one prompt for its wire: which thinking may be sent along, and the receipt's item for each block.
 
-Owns where the prompt does not begin as the one before (`prefixes`) and the compaction that will be written down with it. Refuses choosing
-blocks.
+Owns comparing the beginning with the previous prompt (`prefixes`), and the compaction that will be recorded with it. Blocks
+are chosen elsewhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 from backscroll.vocab.prompt import Block
 
-#: Tokens that repairing one thing, and asking to go on, can add at most.
+#: Maximum tokens that one repair, and the request to continue, can add.
 REPAIRED, LAST_WORD = 32, 8
 
 
@@ -30,30 +30,30 @@ class PromptRenderer:
 
     def __init__(self, composer: Composer, last: Receipt | None) -> None:
         self.composer, self.ask, self.last = composer, composer.ask, last
-        self.draft: CompactionDraft | None = None  # to be written down once there is a prompt
-        self.compaction: dict[str, Json] = {}  # what the receipt says of it
+        self.draft: CompactionDraft | None = None  # to be recorded once there is a prompt
+        self.compaction: dict[str, Json] = {}  # what the receipt records about it
         self.offered = offered_digest(self.ask, composer.thread.engine.settings.insertions)
-        self.prefix: Prefix | None = None  # where the wire binds thinking
+        self.prefix: Prefix | None = None  # if the wire binds thinking
         self.rendered: RenderedPrompt | None = None
         self._itemised: tuple[Sequence[Block], tuple[ReceiptItem, ...]] = ((), ())
-        self._blob = cache(composer.thread.engine.blob)  # as it is now, for the whole prompt
+        self._blob = cache(composer.thread.engine.blob)  # as of now, for the whole prompt
 
     # -- the compaction that goes with it --------------------------------------------------------------------
 
     def restore(self, found: CompactionDraft | None) -> None:
-        """Show from now on what was condensed and may not be any more, because the end of the history went away."""
+        """Show messages again that may no longer be condensed, because the end of the history was deleted."""
         if found is not None:
             self.draft, self.composer.frozen = found, found.frozen
 
     def trim(self, found: CompactionDraft | None) -> None:
-        """Show results as they were cut where they stand."""
+        """Show results as they were cut in place."""
         if found is not None:
             before = self.compaction.get("before", found.before)
             self.draft, self.composer.frozen = found, found.frozen
             self.compaction = {"reason": "pays", "before": before, "after": found.now, "trimmed": True}
 
     def condense(self, found: CompactionDraft) -> None:
-        """Show the past as it was condensed."""
+        """Show the history as condensed."""
         self.draft = found
         reason = found.frozen.compaction.reason
         self.compaction = {"reason": reason, "before": found.before, "after": found.now}
@@ -62,7 +62,7 @@ class PromptRenderer:
     # -- rendering -------------------------------------------------------------------------------------------
 
     def render_blocks(self, blocks: Sequence[Block]) -> RenderedPrompt:
-        """Return the blocks as the wire says them, repaired."""
+        """Return the blocks in the format of the wire, repaired."""
         ask, engine = self.ask, self.composer.thread.engine
         known = {m.id: m for m in self.composer.sheet.window}
 
@@ -88,7 +88,7 @@ class PromptRenderer:
         return self.rendered
 
     def items(self, blocks: Sequence[Block]) -> tuple[ReceiptItem, ...]:
-        """Return the blocks as they are on the receipt; those of the prompt before are not hashed again."""
+        """Return the receipt's items for the blocks; those of the previous prompt are not hashed again."""
         if self._itemised[0] is not blocks:
             thread = self.composer.thread
             shelf = thread.engine.memo.shelf("items", WINDOWS)
@@ -100,7 +100,7 @@ class PromptRenderer:
         return self._itemised[1]
 
     def strip_handles(self, blocks: Sequence[Block]) -> Sequence[Block]:
-        """Return the blocks as they are sent: without handles for callers that cannot open them."""
+        """Return the blocks as sent: without handles for callers that cannot open them."""
         return blocks if self.ask.handles else [without_handles(block) for block in blocks]
 
     def _last_bound(self) -> Receipt | None:
@@ -110,8 +110,10 @@ class PromptRenderer:
         return next((r for r in receipts(self.composer.thread) if _binds(r)), None)
 
     def _is_bound(self, message: Message) -> bool:
-        """Return True if nothing that stood before a reply was condensed or changed since. Its wire does not bind thinking, but a model
-        should not be shown thoughts about what it is not shown any more."""
+        """Return True if nothing before a reply was condensed or changed since.
+
+        Its wire does not bind thinking, but a model should not be shown thoughts about what it no longer sees.
+        """
         composer, made = self.composer, message.revision.seq
         written = 0 if composer.frozen is None else composer.frozen.event or 0
         if made <= (written if self.draft is None else composer.sheet.head):
@@ -124,5 +126,5 @@ def _binds(receipt: Receipt) -> bool:
 
 
 def count_tokens(blocks: Sequence[Block], rendered: RenderedPrompt) -> int:
-    """Return tokens of the messages: what the blocks weigh, and as much as repairing can have added."""
+    """Return the tokens of the messages: the weight of the blocks, plus what repairs can have added."""
     return weight(blocks) + REPAIRED * len(rendered.changes) + LAST_WORD

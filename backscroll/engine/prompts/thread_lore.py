@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from backscroll.recall.lore.activation import LoreLine
 
 
-_USUAL = 128_000  # tokens of a prompt before the first one is asked for
+_USUAL = 128_000  # tokens of a prompt, until there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class LoreState:
     keys: tuple[str, ...]
     text: str
     state: str  # shown, next, budget, chance, group, asleep, off, card (it is in the system message)
-    why: str = ""  # what woke it, or what is wrong with its keys
+    why: str = ""  # what triggered it, or what is wrong with its keys
     tokens: int = 0
 
 

@@ -1,4 +1,4 @@
-"""Search: recall for questions, full-text search for words, and the vectors behind both.
+"""Search: recall for questions, full-text search for words, and the vectors for both.
 
 `recall` answers questions, `words` serves the search box. Scoring is pure and lives in the room `recall`.
 """

@@ -1,8 +1,8 @@
-"""Vectors for the words of a thread, made off the hot path and stored per revision; an append never waits for them.
+"""Vectors for the text of a thread, made off the hot path and stored per revision; an append never waits for them.
 
-Owns which revisions are due: those that the log brought since the last time. A revision keeps its vector for life, whether or not it is
-live (an undo may bring it back); what a search shows is decided by the history. Forgotten words have none. A background worker
-calls this; recall catches up a bounded amount itself.
+Owns which revisions are due: those added to the log since the last run. A revision keeps its vector for life, whether or
+not it is live (an undo may restore it); what a search shows is decided by the history. Forgotten revisions have none. A
+background worker calls this; recall catches up a bounded amount itself.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
     from backscroll.record.ports import Reader, Writer
 
-_TOGETHER = 256  # events that are read and written at once
-_LONGEST = 20_000  # characters of a text that its vector speaks for
+_TOGETHER = 256  # events read and written at once
+_LONGEST = 20_000  # characters of a text that its vector covers
 
 
 def recipe_of(encoder: str) -> str:
-    """Under which name the store keeps how far the vectors of an encoder have come."""
+    """Return the name under which the store keeps the progress of an encoder."""
     return f"vectors:{encoder}"
 
 
 def embed_pending(engine: EngineScope, thread: str, limit: int = 1000) -> int:
-    """Make the vectors that a thread's own log still lacks, of at most so many events; return how many events were seen."""
+    """Make the vectors that a thread's own log still lacks, for at most `limit` events; return how many events were processed."""
     encoder = encoder_for(engine)
     if encoder is None:
         return 0
@@ -55,7 +55,7 @@ def embed_pending(engine: EngineScope, thread: str, limit: int = 1000) -> int:
         last = events[-1].seq
 
         def keep(tx: Writer, rows: list[tuple[Ref, bytes]] = rows, last: int = last) -> None:
-            # What was forgotten meanwhile gets no vector: words can be guessed from vectors.
+            # What was forgotten meanwhile gets no vector: text can be guessed from vectors.
             there = tx.read_spoken([ref for ref, _ in rows])
             tx.set_vectors(
                 encoder.name, [row for row in rows if row[0] in there and there[row[0]].body is not None]
@@ -81,7 +81,7 @@ def embed_some(engine: EngineScope, threads: tuple[str, ...], limit: int = 256) 
 
 
 def _text(event: Event) -> str:
-    """Return the words that an event brought; empty if it brought none, or they are forgotten."""
+    """Return the text that an event added; empty if it added none, or it is forgotten."""
     if event.kind not in SPEAKING or event.body is None:
         return ""
     content = decode(event.body)

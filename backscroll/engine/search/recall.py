@@ -1,8 +1,8 @@
-"""Recall: what of the past answers a question, the best value for the tokens.
+"""Recall: find past messages that answer a question, best value per token first.
 
-Owns the scopes, the decision to recall by itself, and what is handed out. Most prompts recall nothing, so whatever weighs texts is
-imported where it is needed. The texts come from `engine/search/recall_pool`, the score and the choice from the pure room `recall`.
-Hidden, deleted, superseded and forgotten words never appear; cropped ones may.
+Owns the scopes, the decision to recall automatically, and what is returned. Most prompts recall nothing, so modules that
+score text are imported only when needed. The texts come from `engine/search/recall_pool`, the score and the choice from the
+pure room `recall`. Hidden, deleted, superseded and forgotten text never appears; cropped text may.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
     from backscroll.engine.search.recall_pool import RecallPool
 
 __all__ = ["RecallItem", "RecallResult"]
-#: What was not asked for: into a prompt comes only what is likely, because every token costs.
+#: Automatic recall: only likely texts enter a prompt, because every token costs.
 _UNASKED = RecallThresholds(any=-2.8, best=-1.4, below=4.0)
 _POINTED = RecallThresholds(
     any=-3.4, best=-2.6, below=4.0
-)  # … a message that points to the past by itself asks for it, nearly
-_LESS = 0.5  # … by which something that the prompt does not show may be less likely than what it shows
-_SAME_MATTER = 2.0  # odds (a logarithm) of a text about the same everyday matter, where no words tell more
+)  # … a message that refers to the past almost asks for it
+_LESS = 0.5  # … by how much a text that is not in the prompt may be less likely than one that is
+_SAME_MATTER = 2.0  # log odds of a text about the same everyday subject, if no words decide
 _CONDENSING = frozenset({Kind.COMPACTED, Kind.CROPPED})
-_UNREAD = 1_000  # events that a background worker has still to read, from which prompts look through less
-_EMBEDDED = 64  # events whose vectors are made before a question is answered, where no worker makes them
-_THREADS = 64  # that may be looked through as a whole
-_LATELY = 64  # messages among which the newest question is looked for
-_TELLING = 3  # items from which something is learned: those further down may be there by chance
+_UNREAD = 1_000  # backlog of a background worker in events, from which prompts search less
+_EMBEDDED = 64  # events whose vectors are made before a question is answered, if no worker makes them
+_THREADS = 64  # threads that may be searched as a whole
+_LATELY = 64  # messages among which the newest question is searched
+_TELLING = 3  # items that become lessons: those further down may be there by chance
 
 
 def _check_question(query: str, budget: int, limit: int | None) -> str:
-    """Return the question in valid Unicode, or what is wrong with the request."""
+    """Return the question in valid Unicode, or raise InvalidInput."""
     if not query.strip():
         raise InvalidInput("the question is empty", hint="say what you are looking for")
     if budget < 1:
@@ -74,7 +74,7 @@ def recall(
     limit: int | None = None,
     exclude: Collection[Ref] = (),
 ) -> RecallResult:
-    """Return what of the past answers a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
+    """Return past messages that answer a question, within `budget` tokens; `scope` is thread, user, project or all. `exclude` are revisions."""
     checked_scope(scope)
     query = _check_question(query, budget, limit)
     engine = thread.engine
@@ -93,7 +93,7 @@ def recall(
 
 
 def _learn(thread: ThreadScope, found: RecallResult) -> None:
-    """What is asked for although it was condensed away fades later the next time; see `engine/inputs/lessons`."""
+    """Record messages that are requested although condensed, so that they fade later; see `engine/inputs/lessons`."""
     log = thread.store.read(lambda reader: reader.others(thread.id))
     if not found.items or not any(event.kind in _CONDENSING for event in log):
         return
@@ -106,7 +106,7 @@ def _learn(thread: ThreadScope, found: RecallResult) -> None:
             0.5,
         )
     except (StoreError, NotFound):
-        return  # cannot be written to, or gone since: was not asked for this lesson
+        return  # read-only, or gone since: the caller did not ask for this lesson
 
 
 def recall_across(
@@ -121,7 +121,7 @@ def recall_across(
     exclude: Collection[Ref] = (),
     wanted: SearchFilter | None = None,
 ) -> RecallResult:
-    """Return the same over all threads of a project, or of a user (or those that are `wanted`), or over all there are."""
+    """Recall across all threads of a project or of a user (or those that are `wanted`), or across all threads."""
     query = _check_question(query, budget, limit)
     looked = wanted or SearchFilter(project=project, users=None if user is None else (user,))
     asked = understand(query, _today(engine))
@@ -139,7 +139,7 @@ def _pool_across(
     question: Message | None = None,
     exclude: Collection[Ref] = (),
 ) -> tuple[RecallPool, bool]:
-    """Return the texts of all threads that are wanted; the thread that asks stands last, because it grows."""
+    """Return the texts of all wanted threads; the current thread comes last, because it grows."""
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
     from backscroll.engine.search.recall_pool import whole_pool
@@ -167,7 +167,7 @@ def recall_for_prompt(
     count: Callable[[str], int],
     exclude: Collection[Ref] = (),
 ) -> RecallResult | None:
-    """What the newest message asks for and the prompt does not show; None where nothing is needed or good enough."""
+    """Return what the newest message asks for and the prompt does not show; None if nothing is needed or good enough."""
     engine, today = thread.engine, _today(thread.engine)
     asked = understand(newest.text, today)
     scope = checked_scope(engine.settings.recall_scope)
@@ -175,7 +175,7 @@ def recall_for_prompt(
     if budget < SMALLEST or not asked.words or needs_past(asked, now=today).strength < 0.3:
         return None
     if scope == "thread" and len(thread) <= len(shown):
-        return None  # all there is stands in the prompt
+        return None  # everything is in the prompt
     # start-up: numpy is loaded by the first search
     from backscroll.recall.relevance import holds_most
 
@@ -199,8 +199,10 @@ def recall_for_prompt(
 def _is_worth_it(
     pool: RecallPool, asked: QuestionAnalysis, weighed: ScoredTexts, shown: Collection[Ref]
 ) -> bool:
-    """Return whether a plain question, in which nothing points to the past, gets details: what the prompt does not show has to be surely about it,
-    and not less likely than all that it shows."""
+    """Return whether a plain question without reference to the past gets details.
+
+    What the prompt does not show has to be about it with certainty, and no less likely than everything it shows.
+    """
     # start-up: numpy is loaded by the first search
     from backscroll.recall.relevance import is_surely_about
 
@@ -215,12 +217,12 @@ def _is_worth_it(
         return False
     text = pool.index.texts[int(weighed.rows[hidden])].candidate.text
     if asked.requests and not any(thing in text for thing in asked.exact):
-        return False  # wants work: only what it names by the letter is looked up
+        return False  # asks for work: only what it names exactly is looked up
     return float(weighed.scores[hidden]) > seen - _LESS and is_surely_about(weighed.clues, hidden)
 
 
 def preload(thread: ThreadScope) -> int:
-    """Make ready for what is likely to be asked next: index and vectors in memory, off the hot path; return how many texts."""
+    """Load what is likely to be asked next: index and vectors in memory, off the hot path; return how many texts."""
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
 
@@ -235,7 +237,7 @@ def preload(thread: ThreadScope) -> int:
 
 
 def _pool_ahead(thread: ThreadScope, asked: QuestionAnalysis) -> RecallPool:
-    """Return the texts that prompts look through: what comes before the newest question, to which only the next one adds."""
+    """Return the texts that prompts search: everything before the newest question, to which only the next one adds."""
     engine = thread.engine
     lately = thread.recent(_LATELY)
     asks = next((m for m in reversed(lately) if is_spoken_by_user(m)), lately[0] if lately else None)
@@ -250,11 +252,11 @@ def _pool_ahead(thread: ThreadScope, asked: QuestionAnalysis) -> RecallPool:
 
 
 def _likely(thread: ThreadScope) -> str:
-    """Return what the next question may be about: the last things said, the files and errors in them."""
+    """Return what the next question may be about: the last messages, the files and errors in them."""
     return "\n".join(message.text[-500:] for message in thread.legible.recent(4)) or "?"
 
 
-# -- from texts to what is handed out ----------------------------------------------------------------------------
+# -- from texts to the result ------------------------------------------------------------------------------------
 
 
 def _today(engine: EngineScope) -> date:
@@ -279,8 +281,10 @@ def _pool_of(
     question: Message | None = None,
     exclude: Collection[Ref] = (),
 ) -> tuple[RecallPool, bool]:
-    """Return the texts of a thread (before the question, where that is one of its messages): all of them, or of a long one what the
-    store finds. A question must not be found as its own answer."""
+    """Return the texts of a thread (before the question, if that is one of its messages): all of them, or for a long thread what the store finds.
+
+    A question must not be found as its own answer.
+    """
     # start-up: numpy is loaded by the first search
     from backscroll.engine.search.embedding import embed_some
     from backscroll.engine.search.recall_pool import EXACT, pool_without, whole_pool
@@ -300,7 +304,7 @@ def _pool_of(
         if pool is not None:
             return pool, True
     line = engine.store.read(lambda reader: lineage(reader, state))
-    if engine.at_work is None:  # else the vectors come from the worker; until then words find what they find
+    if engine.at_work is None:  # otherwise the worker makes the vectors; until then only words match
         embed_some(engine, line, _EMBEDDED)
     revision = None if question is None else question.revision
     return engine.store.read(
@@ -311,7 +315,7 @@ def _pool_of(
 
 
 def _is_unread(engine: EngineScope, state: ThreadState) -> bool:
-    """Return True for a thread that was imported or written elsewhere, and of which a background worker has still to read much."""
+    """Return True for a thread that was imported or written by another process, and of which a background worker has yet to read much."""
     if state.messages <= _UNREAD:
         return False
     return state.head - engine.store.read(lambda reader: reader.progress(state.id, PROGRESS)) > _UNREAD
@@ -331,7 +335,7 @@ def _weigh_pool(pool: RecallPool, asked: QuestionAnalysis) -> ScoredTexts:
     found = measure_best(pool.index, asked, lifted)
     scores = fusion(vectors=pool.index.encode is not None).score(found.clues)
     about = bool(lifted) or is_about(pool.index, asked, found.clues)
-    if about and not lifted and not is_worded(found.clues):  # then what is of the same matter comes first
+    if about and not lifted and not is_worded(found.clues):  # then texts about the same subject come first
         kin = texts_of_domains(pool.index, asked)
         scores = scores + _SAME_MATTER * np.asarray([number in kin for number in found.rows.tolist()], float)
     if lifted:

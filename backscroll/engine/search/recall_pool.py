@@ -1,9 +1,9 @@
-"""From the store to an index that can be asked: threads that are held in memory as a whole.
+"""Build an index for recall from the store: for threads that are held in memory as a whole.
 
-Owns what is done once per text, and the index of a thread or of several: a new message is added to what is held, any other change
-makes the index again (texts that did not change are prepared already). Up to `EXACT` messages it is made when the user asks; up to
-`LARGEST` it is made behind the questions, a stretch at a time, and until then `engine/search/recall_source` serves. Both give the
-same kind of index, so one weighing serves both.
+Owns what is done once per text, and the index of one or several threads: a new message is added to it, any other change
+rebuilds it (unchanged texts are already prepared). Up to `EXACT` messages it is built on request; up to `LARGEST` it is
+built in the background, a stretch at a time, and until then `engine/search/recall_source` serves. Both give the same kind
+of index, so one scoring serves both.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Messages up to which threads are looked through as a whole, whatever it takes; up to which, once their index is made.
+#: Messages up to which threads are searched as a whole at any cost; and up to which, once their index is built.
 EXACT, LARGEST = 3_000, 20_000
 _HELD = 8  # threads whose index is kept in memory
 _LARGE = 2  # … of more than `EXACT` messages
-_CHARACTERS = 4_000_000  # of texts in one index: above, it takes too much memory
-_STRETCH = 300_000  # characters that are taken in behind one question
+_CHARACTERS = 4_000_000  # of texts in one index: more would take too much memory
+_STRETCH = 300_000  # characters added per question in the background
 _PAGE = 512
-_VOCABULARY = 60_000  # words whose vectors are remembered
+_VOCABULARY = 60_000  # words whose vectors are cached
 _WORD = 40  # characters of the longest
-_SITTING = timedelta(hours=2)  # after a longer silence a new session begins
-#: What adds a message at the end and touches no other.
+_SITTING = timedelta(hours=2)  # a longer silence starts a new session
+#: Events that add a message at the end and change no other.
 _GROWS = frozenset(
     {
         Kind.APPENDED,
@@ -63,7 +63,7 @@ _GROWS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """A message in the thread in which it was found."""
+    """A message and the thread in which it was found."""
 
     thread: str
     message: Ref
@@ -75,28 +75,28 @@ class MessagePlace:
 
 @dataclass(slots=True)
 class RecallPool:
-    """An index with the place of each of its texts."""
+    """An index with the origin of each of its texts."""
 
     index: RecallIndex
     places: list[MessagePlace] = field(default_factory=list[MessagePlace])
     called: dict[int, int | None] = field(
         default_factory=dict[int, "int | None"]
-    )  # results -> who called for them
-    call: int | None = None  # the last message, where it was the assistant's
-    heads: dict[str, int] = field(default_factory=dict[str, int])  # of the threads that are in it
-    thread: int = 0  # the number of the one that was read last
+    )  # results -> the message that called for them
+    call: int | None = None  # the last message, if it is the assistant's
+    heads: dict[str, int] = field(default_factory=dict[str, int])  # of the threads included
+    thread: int = 0  # the number of the thread read last
     edge: bytes | None = None  # position of its last message
     seen: set[Ref] = field(
         default_factory=set[Ref]
     )  # revisions that a fork shows and their own thread does not
-    whole: bool = False  # True where nothing is missing
+    whole: bool = False  # True if nothing is missing
     characters: int = 0
     last: datetime | None = None
     session: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def add(self, rows: Iterable[tuple[str, Entry, RevisionBody]], engine: EngineScope) -> None:
-        """Take in messages in their order; those that say nothing are passed over."""
+        """Add messages in their order; empty ones are skipped."""
         texts: list[PreparedCandidate] = []
         sessions: list[Hashable] = []
         for thread, entry, spoken in rows:
@@ -123,13 +123,13 @@ class RecallPool:
         self.index.extend(texts, None if self.index.encode is None else _vectors(engine, texts), sessions)
 
     def opens(self) -> None:
-        """What comes next belongs to another stretch of the history."""
+        """Start another stretch of the history."""
         self.session += 1
         self.last = None
 
 
 def spoken_text(message: Message) -> str:
-    """Return the words of a message by which it can answer: what was said, what tools were asked and what they gave back."""
+    """Return the text of a message that can answer: what was said, tool arguments and results."""
     out: list[str] = []
     for part in message.parts:
         match part:
@@ -160,16 +160,16 @@ def _plain(value: Json) -> str:
 
 
 def encoder_for(engine: EngineScope) -> Encoder | None:
-    """Return the encoder that is set, if it can be had."""
+    """Return the configured encoder, if it is available."""
     return encoder_of(engine.settings.encoder)
 
 
 class _RevisionFacts(NamedTuple):
-    """What is known of a revision, whose words never change."""
+    """What is known about a revision, whose text never changes."""
 
     speaker: str
     moment: datetime | None
-    text: PreparedCandidate | None  # None where it says nothing
+    text: PreparedCandidate | None  # None if it is empty
 
 
 def _prepare_message(engine: EngineScope, entry: Entry, spoken: RevisionBody) -> _RevisionFacts:
@@ -192,7 +192,7 @@ def _prepare_message(engine: EngineScope, entry: Entry, spoken: RevisionBody) ->
 
 
 def _vectors(engine: EngineScope, texts: Sequence[PreparedCandidate]) -> list[NDArray[np.float16]] | None:
-    """Vectors of texts and their pieces; in half precision, so that kept and fresh ones are the same, and held once."""
+    """Return vectors of texts and their pieces; in half precision, so that stored and new ones are equal, and held once."""
     encoder = encoder_for(engine)
     if encoder is None:
         return None
@@ -210,7 +210,7 @@ def _vectors(engine: EngineScope, texts: Sequence[PreparedCandidate]) -> list[ND
 
 
 class _WordVectors:
-    """Vectors of words, in one matrix: vocabularies of conversations overlap."""
+    """Vectors of words, in one matrix: the vocabularies of conversations overlap."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -219,7 +219,7 @@ class _WordVectors:
         self._rows = GrowingArray(np.float16, encoder.dim)
 
     def encode(self, texts: Sequence[str]) -> NDArray[float32]:
-        """One row for each text; those of words are remembered."""
+        """Return one row per text; those of words are cached."""
         with self._lock:
             if len(self._places) > _VOCABULARY:
                 self._places, self._rows = {}, GrowingArray(np.float16, self._encoder.dim)
@@ -241,7 +241,7 @@ class _WordVectors:
 
 
 def _encode(engine: EngineScope) -> Any:
-    """Return an encoder that remembers words."""
+    """Return an encoder that caches words."""
     encoder = encoder_for(engine)
     if encoder is None:
         return None
@@ -253,7 +253,7 @@ def _encode(engine: EngineScope) -> Any:
 
 
 def new_pool(engine: EngineScope, *, vectors: bool = True) -> RecallPool:
-    """Return an empty pool; with `vectors` texts are compared by meaning too, where there is an encoder."""
+    """Return an empty pool; with `vectors`, texts are also compared by meaning if there is an encoder."""
     return RecallPool(RecallIndex(_encode(engine) if vectors else None))
 
 
@@ -268,10 +268,10 @@ def whole_pool(
     *,
     behind: bool = False,
 ) -> RecallPool | None:
-    """Return all texts of some threads, or (of one thread) what comes before a position; kept in memory and brought up to date.
+    """Return all texts of some threads, or (of one thread) what precedes a position; cached and kept up to date.
 
-    The last thread may grow; a change to any other makes the index again. None where it is too large to be made while a caller waits: then a later
-    question finds it, once `behind` (a worker, or the question before) has made it.
+    The last thread may grow; a change to any other rebuilds the index. None if it is too large to build while a caller
+    waits: a later question finds it, once `behind` (a worker, or the previous question) has built it.
     """
     many = sum(state.messages for state in states)
     if many > LARGEST or not states:
@@ -289,7 +289,9 @@ def whole_pool(
         pool = new_pool(engine)
         shelf[name] = pool
         if large and not behind:
-            return None  # a process that asks once does not wait for an index that serves the next question
+            return (
+                None  # a process that asks once does not wait for an index that serves only later questions
+            )
     with pool.lock:
         most = _CHARACTERS if behind or not large or pool.whole else pool.characters + _STRETCH
         _fill(engine, reader, states, pool, before, most)
@@ -298,7 +300,7 @@ def whole_pool(
 
 
 def _holds(reader: Reader, states: Sequence[ThreadState], pool: RecallPool, before: bytes | None) -> bool:
-    """Return True if what is in a pool still is, and only the end of its last thread may be missing."""
+    """Return True if everything in a pool is still valid, and only the end of its last thread may be missing."""
     with pool.lock:
         last = states[-1]
         at_last = pool.thread == len(states) - 1
@@ -313,7 +315,7 @@ def _holds(reader: Reader, states: Sequence[ThreadState], pool: RecallPool, befo
 def pool_without(
     engine: EngineScope, reader: Reader, state: ThreadState, exclude: Collection[Ref]
 ) -> RecallPool:
-    """Return a whole thread except for some revisions, made for one question: what is left is weighed as if they had never been there."""
+    """Return a whole thread without some revisions, built for one question: the rest is scored as if they had never existed."""
     pool, edge, view = new_pool(engine), None, View(reader, state)
     while rows := view.page(_PAGE, after=edge):
         pool.add([(state.id, *row) for row in rows if row[0].revision not in exclude], engine)
@@ -338,7 +340,7 @@ def _fill(
     before: bytes | None,
     most: int,
 ) -> None:
-    """Take in what is missing, up to so many characters; what several threads show is taken once, where it was said."""
+    """Add what is missing, up to so many characters; a message that several threads show is added once, from its own thread."""
     scope = {state.id: View(reader, state) for state in states}
     pool.whole = False
     while pool.thread < len(states):
@@ -361,7 +363,7 @@ def _fill(
 
 
 def _belongs(entry: Entry, thread: str, scope: Mapping[str, View], seen: set[Ref]) -> bool:
-    """Return True for a message that is shown in this thread of several, and not in another one."""
+    """Return True for a message that is shown in this thread and in no other of the scope."""
     if len(scope) == 1:
         return True
     origin = entry.revision.thread

@@ -1,7 +1,7 @@
-"""From the store to an index for one question: of a thread or a store that is too large to be held in memory.
+"""Build an index for one question: from a thread or a store that is too large to be held in memory.
 
-Owns which messages are looked at: what the store's index finds by words and by vectors, its neighbours, and some messages from all
-over for comparison. Both this and `engine/search/recall_pool` give the same kind of index, so one weighing serves both.
+Owns which messages are considered: what the store's index finds by words and by vectors, its neighbours, and a sample of
+others for comparison. This and `engine/search/recall_pool` give the same kind of index, so one scoring serves both.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class GatherLimits(NamedTuple):
     """How much of a long history is gathered for a question."""
 
-    hits: int  # by words, and as many by vectors
-    neighbours: int  # best hits whose neighbours are looked at too
+    hits: int  # by words, and the same number by vectors
+    neighbours: int  # best hits whose neighbours are included
     beside: int  # neighbours on either side
     samples: int  # places of the history for comparison
     sample: int  # messages from each
@@ -38,9 +38,9 @@ class GatherLimits(NamedTuple):
 
 
 WIDE = GatherLimits(70, 20, 2, 8, 10)
-#: … of one that a background worker has still to read, for a prompt, which does not wait.
+#: … for a thread with a backlog, for a prompt, which does not wait.
 HASTY = GatherLimits(40, 10, 2, 8, 12, vectors=False)
-_MOST = 90  # hits that are looked at, of those by words and by vectors
+_MOST = 90  # hits that are considered, of those by words and by vectors
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class _MessagePool:
     seen: set[Ref] = field(default_factory=set[Ref])
 
     def take(self, thread: str, entry: Entry, spoken: RevisionBody) -> None:
-        """Add a message, unless some thread gave the same words already."""
+        """Add a message, unless its text was already added from another thread."""
         if entry.live and spoken.body is not None and entry.revision not in self.seen:
             self.seen.add(entry.revision)
             self.rows.setdefault(thread, {})[entry.position] = entry, spoken
@@ -70,9 +70,9 @@ def gathered_pool(
     exclude: Collection[Ref] = (),
     reach: GatherLimits = WIDE,
 ) -> RecallPool:
-    """Return what the store finds for a question, with its neighbours and some messages for comparison; never the question itself.
+    """Return what the store finds for a question, with its neighbours and a sample for comparison; never the question itself.
 
-    With `scope` only what that thread shows; else each hit in the thread where it was said, or in a fork that shows it.
+    With `scope`, only what that thread shows; else each hit in the thread it was written in, or in a fork that shows it.
     """
     found = _MessagePool(seen={*exclude} if question is None else {question, *exclude})
     hits = _hits(engine, reader, asked, wanted, reach)
@@ -97,7 +97,7 @@ def gathered_pool(
 def _hits(
     engine: EngineScope, reader: Reader, asked: QuestionAnalysis, wanted: SearchFilter, reach: GatherLimits
 ) -> list[tuple[Ref, Ref, str]]:
-    """Message, revision and role of what fits by letter, by words, by vector; what is found by several ways stands first."""
+    """Return message, revision and role of matches by exact text, by words and by vector; those found in several ways come first."""
     points: dict[tuple[Ref, Ref, str], float] = {}
     most = reach.hits
     for query in _queries(asked):
@@ -129,7 +129,7 @@ def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
         try:
             yield parse_query(f'"{exact.replace(chr(34), " ")}"')
         except InvalidInput:
-            continue  # nothing but punctuation between the quotes
+            continue  # only punctuation between the quotes
 
     for words in (asked.pairs, counterpart_terms(asked)):
         terms = [Term(word, (QueryPhrase((word,)),), (QueryPhrase((word,)),)) for word in words[:60]]
@@ -138,7 +138,7 @@ def _queries(asked: QuestionAnalysis) -> Iterable[Query]:
 
 
 def _home(reader: Reader, message: Ref, revision: Ref, role: str, wanted: SearchFilter) -> ThreadState | None:
-    """Return the thread to show a hit in: where it was said, else a fork that still shows it; never one of another project or user."""
+    """Return the thread to show a hit in: its own, else a fork that still shows it; never one of another project or user."""
     home = reader.thread(revision.thread)
     if home is None:
         return None
@@ -155,7 +155,7 @@ def _fits(wanted: SearchFilter, state: ThreadState) -> bool:
 
 
 def threads_wanted(reader: Reader, wanted: SearchFilter, limit: int) -> list[ThreadState]:
-    """Return the threads that are looked through, the most recently changed first."""
+    """Return the threads to search, the most recently changed first."""
     if wanted.users is None:
         return reader.threads(project=wanted.project, limit=limit)
     found = [
@@ -167,7 +167,7 @@ def threads_wanted(reader: Reader, wanted: SearchFilter, limit: int) -> list[Thr
 def _sample(
     reader: Reader, found: _MessagePool, wanted: SearchFilter, scope: ThreadState | None, reach: GatherLimits
 ) -> None:
-    """Some messages from all over, so that the question's words can be seen to be rare or common."""
+    """Add a sample of messages, so that the question's words can be judged as rare or common."""
     states = [scope] if scope is not None else threads_wanted(reader, wanted, reach.samples)
     for state in states:
         view = found.views.setdefault(state.id, View(reader, state))
@@ -188,5 +188,5 @@ def _laid_out(engine: EngineScope, found: _MessagePool, *, vectors: bool) -> Rec
 
 
 def lineage(reader: Reader, state: ThreadState) -> tuple[str, ...]:
-    """Return a thread and its ancestors: the logs in which its words may lie."""
+    """Return a thread and its ancestors: the logs that may contain its text."""
     return (state.id, *(parent.id for _, parent in ancestors(reader, state)))

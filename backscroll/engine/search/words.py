@@ -1,4 +1,4 @@
-"""Search: a query in, hits with snippets out. Finds live words only, in every fork that still shows them."""
+"""Full-text search: a query in, hits with snippets out. Finds live messages only, in every fork that still shows them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Around a match in a snippet; surfaces turn them into colours.
+#: Marks around a match in a snippet; surfaces turn them into colours.
 MARKS = ("\x02", "\x03")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """One message that fits."""
+    """One message that matches."""
 
     thread: str
     title: str
@@ -46,7 +46,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found; `relaxed` where no message had all the words and those with some are shown."""
+    """The result of a search; `relaxed` if no message contained all the words and those with some are returned."""
 
     hits: list[SearchHit]
     relaxed: bool
@@ -67,7 +67,7 @@ def search(
     limit: int = 20,
     width: int = 160,
 ) -> SearchResult:
-    """Return messages that hold all the words, best first; failing that, messages that hold some."""
+    """Return messages that contain all the words, best first; failing that, messages that contain some."""
     query = parse_query(valid_text(text))
     start, end = checked_time(since), checked_time(until)
     wanted = SearchFilter(
@@ -122,18 +122,18 @@ def _run(
         if len(shown) >= limit or len(raw) < asked:
             words = reader.read_spoken([hit.revision for hit, _ in shown[:limit]])
             return [_hit(words[hit.revision], hit, where, query, width) for hit, where in shown[:limit]]
-        asked *= 5  # some of what was found is shown only in other forks
+        asked *= 5  # some hits are shown only in other forks
 
 
 def _line(reader: Reader, state: ThreadState) -> list[str]:
-    """Return a thread and its ancestors: the logs in which its words may lie."""
+    """Return a thread and its ancestors: the logs that may contain its text."""
     return [state.id, *(parent.id for _, parent in ancestors(reader, state))]
 
 
 def _shown_in(
     reader: Reader, hit: RawHit, scope: ThreadState | None, homes: dict[str, ThreadState | None]
 ) -> ThreadState | None:
-    """Return the thread to show a hit in: the one asked for, else where it was said, else a fork that still shows it."""
+    """Return the thread to show a hit in: the requested one, else its own, else a fork that still shows it."""
     entry = Entry(hit.message, b"", checked_role(hit.role), hit.revision)
     if scope is not None:
         return scope if View(reader, scope).sees(entry) else None
@@ -152,7 +152,7 @@ def _shown_in(
 def _readable(reader: Reader, thread: str) -> ThreadState | None:
     try:
         return reader.thread(thread)
-    except StoreCorrupt:  # what is damaged in one thread must not keep the others from being found
+    except StoreCorrupt:  # damage in one thread must not hide hits in the others
         return None
 
 

@@ -1,4 +1,4 @@
-"""The readable account of where a conversation is: from the summary tree and the last turn, not from all of its history."""
+"""A readable summary of a conversation's current state: from the summary tree and the last turn, not from all of its history."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from backscroll.vocab.message import Message
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-LEAST = 60  # tokens below which an account says nothing
-_AT_ONCE = 20_000  # events that are summed up while a caller waits
-_BACK = 64  # messages in which the last exchange is looked for
+LEAST = 60  # tokens below which a summary is useless
+_AT_ONCE = 20_000  # events that are summarized while a caller waits
+_BACK = 64  # messages in which the last exchange is searched
 
 
 def context_summary(thread: ThreadScope, budget: int = 800) -> str:
-    """Return a readable account of where a conversation is, at most `budget` tokens long, in its own language."""
+    """Return a readable summary of the conversation's state, at most `budget` tokens long, in its own language."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < LEAST:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f"an account cannot have {budget!r} tokens", hint=f"give a whole number of {LEAST} or more"
@@ -49,7 +49,7 @@ def context_summary(thread: ThreadScope, budget: int = 800) -> str:
 
 
 def _read(view: View) -> tuple[list[Gist], list[Message], int]:
-    """Return what the tree says, the last exchange, and how many events the tree has not seen."""
+    """Return the gists of the tree, the last exchange, and how many events the tree has not processed."""
     forest = Forest(view)
     gists = [forest.gist(part) for part in forest.cover(None, None)]
     rows = view.page(_BACK, newest_first=True)

@@ -1,6 +1,6 @@
-"""What reading the summary tree remembers between compactions: gists taken apart, and spans put together from them.
+"""Caches for reading the summary tree between compactions: decoded gists, and spans joined from them.
 
-By the keys of nodes, which cover all that went in, so nothing here can be stale.
+Keyed by node keys, which cover all inputs, so no entry can be stale.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ForestMemo(NamedTuple):
     spans: MutableMapping[Any, Gist]
 
     def join_gists(self, key: object, gists: Sequence[Gist], limit: int, level: int) -> Gist:
-        """Several gists as one of at most so many tokens; found again under a key (None: put together each time)."""
+        """Return several gists joined into one of at most `limit` tokens; cached under a key (None: not cached)."""
         if key is None:
             return summarise(gists, limit_tokens=limit, level=level)
         found = self.spans.get((key, limit))
@@ -38,6 +38,6 @@ class ForestMemo(NamedTuple):
 
 
 def forest_memo(engine: EngineScope) -> ForestMemo:
-    """Return what an engine remembers."""
+    """Return the caches of an engine."""
     memo = engine.memo
     return ForestMemo(memo.shelf("gists", _GISTS), memo.shelf("drafts", _GISTS), memo.shelf("spans", _GISTS))

@@ -1,8 +1,8 @@
-"""Which gists and summaries of a thread a model has still to write, what that would cost, and writing them.
+"""Model-written gists and summaries of a thread: which are due, what they would cost, and writing them.
 
-Owns the walk over the summary tree: closed nodes that are steady (older than the turns that are shown in full), from the newest
-back, each under the key of its rule-made text. In the background only what was said while it was logged is written: imported old
-conversations wait until the user has seen the price and asks for it.
+Owns the walk over the summary tree: closed nodes that are stable (older than the turns shown in full), from the newest
+back, each under the key of its rule-made text. In the background only messages logged as they were written are summarized:
+imported old conversations wait until the user has seen the price and asks for it.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ Planned: TypeAlias = RecipePlan[Gist]
 
 
 class SummaryJob(NamedTuple):
-    """A text that is due, and what a model said of the very same messages when it read the turn."""
+    """A due text, and what a model said about the same messages when it read the turn."""
 
     plan: Planned
     read: ModelReading | None = None
 
 
-_SEEN = "modelled"  # under which the store keeps how far this work has come
+_SEEN = "modelled"  # the name under which the store keeps the progress of this work
 _PAGE = 128
-_LIVE = 600 * 1_000_000  # microseconds between saying and logging; what came later was imported
+_LIVE = 600 * 1_000_000  # microseconds between writing and logging; later messages were imported
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryReport:
-    """What was written, and what was not."""
+    """How many texts were written, and how many were not."""
 
     texts: int = 0
-    rules: int = 0  # for which the rule-made text is
+    rules: int = 0  # texts that stay rule-made
     calls: int = 0
     why: str = ""  # the last reason for that
 
@@ -65,9 +65,9 @@ class SummaryReport:
 def write_pending(
     engine: EngineScope, thread: str, limit: int, stop: Callable[[], bool] = lambda: False
 ) -> int:
-    """Do a step of background work: write at most so many texts that are due; return how many were written.
+    """Do a step of background work: write at most `limit` due texts; return how many were written.
 
-    A call takes seconds: `stop` is asked before each, so that a caller that waits for the end waits for one call at most.
+    A call takes seconds: `stop` is checked before each, so that shutting down waits for one call at most.
     """
     state = engine.store.read(lambda reader: reader.thread(thread))
     if state is None or engine.store.read(lambda reader: reader.progress(thread, _SEEN)) >= state.head:
@@ -77,7 +77,7 @@ def write_pending(
         return 0
     with working, Lease(engine, thread) as lease:
         if not lease.renew():
-            return 0  # another process is at it
+            return 0  # another process is working on it
         done = _write(working, thread, limit, lease, imported=False, stop=stop)
     if not done.why and not stop() and done.texts + done.rules < limit:
 
@@ -89,7 +89,7 @@ def write_pending(
 
 
 def estimate(engine: EngineScope, thread: str) -> Estimate:
-    """Return what writing everything that is due for a thread would take, imported turns included; calls no model."""
+    """Return what writing everything due for a thread would cost, including imported turns; calls no model."""
     working = _require_model(engine)
     count = tokenizer_for(working.model).count
     plans = [due.plan for due in _due(working, thread, imported=True) if due.read is None]
@@ -100,7 +100,7 @@ def estimate(engine: EngineScope, thread: str) -> Estimate:
 
 
 def write_all(engine: EngineScope, thread: str, limit: int | None = None) -> SummaryReport:
-    """Write everything that is due for a thread, here and now, imported turns included."""
+    """Write everything due for a thread now, including imported turns."""
     with _require_model(engine) as working, Lease(engine, thread) as lease:
         done = SummaryReport()
         if not lease.renew():
@@ -108,7 +108,7 @@ def write_all(engine: EngineScope, thread: str, limit: int | None = None) -> Sum
                 f"another process is writing summaries of thread {thread[:8]} written", hint="try again later"
             )
         while limit is None or done.texts < limit:
-            # Summaries rest on gists: each pass can write what the one before made possible.
+            # Summaries rest on gists: each pass can write what the previous one made possible.
             more = _write(working, thread, (limit or 1 << 30) - done.texts, lease, imported=True)
             done = replace(more, texts=done.texts + more.texts, rules=done.rules + more.rules)
             if more.why or not more.texts:
@@ -150,7 +150,7 @@ def _write(
 
 
 def _due(working: RecipeRunner, thread: str, *, imported: bool) -> Iterator[SummaryJob]:
-    """Plans for what is due, lower levels first, the newest first in each; every plan is read when it is needed."""
+    """Yield plans for what is due, lower levels first, the newest first in each; each plan is read when needed."""
     engine = working.engine
     level = 0
     while True:
@@ -177,12 +177,12 @@ def _of_level(
         )
         yield from plans
         if len(page) < _PAGE or (not plans and not whole):
-            return  # older ones were looked at when they were new
+            return  # older ones were checked when they were new
         before = page[-1].position
 
 
 def _steady(reader: Reader, thread: str, turns: int) -> bytes | None:
-    """Return the position from which on turns are shown in full and may still be edited; None: nothing is that new."""
+    """Return the position from which on turns are shown in full and may still be edited; None: there are no such turns."""
     left, edge = turns, None
     for node in reader.nodes(thread, 0, newest_first=True, limit=8 * (turns + 1)):
         if left <= 0:
@@ -193,7 +193,7 @@ def _steady(reader: Reader, thread: str, turns: int) -> bytes | None:
 
 
 def _has_changed(reader: Reader, thread: str) -> bool:
-    """Return whether something other than new messages came since this work last looked."""
+    """Return whether anything but new messages was logged since the last run."""
     return bool(reader.others(thread, reader.progress(thread, _SEEN) + 1))
 
 
@@ -207,12 +207,12 @@ def _plan_page(
     *,
     imported: bool,
 ) -> tuple[list[SummaryNode], list[SummaryJob]]:
-    """One page of nodes, newest first, and the plans for those of them that are due."""
+    """Return one page of nodes, newest first, and the plans for those that are due."""
     state = reader.thread(thread)
     page = reader.nodes(thread, level, before=before, newest_first=True, limit=_PAGE)
     if state is None:
         return page, []
-    # The tree speaks of the moment that it has seen, which may be behind the log.
+    # The tree is as of its last update, which may be behind the log.
     view = View(reader, state, reader.progress(thread, PROGRESS))
     texts = Texts("", reader, view)
     recipe = model_gist.recipe if level == 0 else model_summary.recipe
@@ -232,7 +232,7 @@ def _plan_page(
 
 
 def _read_before(reader: Reader, texts: Texts, node: SummaryNode) -> ModelReading | None:
-    """Return what a model read in the turn that a node is, where it gave its gist."""
+    """Return a model's reading of the turn that a node covers, if it included a gist."""
     if node.level or node.turns != 1 or not models_used(reader, ASSERTIONS):
         return None
 
@@ -242,7 +242,7 @@ def _read_before(reader: Reader, texts: Texts, node: SummaryNode) -> ModelReadin
 
 
 def _is_imported_node(reader: Reader, node: SummaryNode) -> bool:
-    """Return True if the messages of a node were logged long after they were said."""
+    """Return True if the messages of a node were logged long after they were written."""
     event = reader.event(node.opening)
     spoken = reader.read_spoken([node.opening]).get(node.opening)
     if event is None or spoken is None:
@@ -262,7 +262,7 @@ def _plan(reader: Reader, texts: Texts, node: SummaryNode, model: str, count: Co
 
 
 def _with_better(reader: Reader, texts: Texts, nodes: Sequence[SummaryNode]) -> list[Gist]:
-    """Return what nodes say, in the words of a model if there are any."""
+    """Return the gists of nodes, in a model's words if there are any."""
     found = node_words(reader, nodes)
     return [
         replace(texts.of(n), text=found[n.key].text, sources=found[n.key].sources)
@@ -273,9 +273,9 @@ def _with_better(reader: Reader, texts: Texts, nodes: Sequence[SummaryNode]) -> 
 
 
 def node_words(reader: Reader, nodes: Iterable[SummaryNode], upto: str = "") -> dict[bytes, ModelText]:
-    """Return what models wrote for nodes of the tree, by their keys; with `upto` only what was written by that moment.
+    """Return what models wrote for nodes of the tree, by their keys; with `upto`, only what was written by that time.
 
-    A prompt that was compacted at some moment shows what there was then, so that its beginning stays as it is.
+    A prompt shows what existed when it was compacted, so that its beginning stays unchanged.
     """
     told = list(nodes)
     gists = better(reader, model_gist.recipe, [n.key for n in told if n.level == 0])

@@ -1,4 +1,4 @@
-"""Parts of the far past: whole nodes of the summary tree, messages outside of it, and what stands in for them in a prompt."""
+"""Parts of older history: whole nodes of the summary tree, messages outside of it, and the summaries that replace them in a prompt."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from backscroll.vocab.ids import Ref
 
 @dataclass(frozen=True, slots=True)
 class FarSummary:
-    """One part of what stands in for the far past.
+    """One summary of a part of older history.
 
-    `level` and `opening` name it for `node_summaries`: a level of the tree, or (negative) a stretch from `opening` to `end`
-    that is reported more shortly.
+    `level` and `opening` identify it for `node_summaries`: a level of the tree, or (negative) a stretch from `opening` to
+    `end` that is summarized more briefly.
     """
 
     level: int
@@ -25,20 +25,20 @@ class FarSummary:
     tokens: int  # with its handle in front
     handle: str
     sources: tuple[Ref, ...]
-    first: bytes = b""  # positions of the stretch that it speaks for, both included
+    first: bytes = b""  # positions of the stretch that it covers, both included
     last: bytes = b""
 
 
 class LooseMessages(NamedTuple):
-    """Messages from one position to another that are no whole node."""
+    """Messages between two positions that are not a whole node."""
 
     position: bytes
     end: bytes
 
 
 class PartGist(NamedTuple):
-    """A part with what it says."""
+    """A part and its gist."""
 
     parts: tuple[SummaryNode | LooseMessages, ...]
     gist: Gist
-    limit: int = 0  # tokens it was cut down to; 0: as it is
+    limit: int = 0  # tokens it was cut to; 0: uncut

@@ -1,8 +1,8 @@
-"""Reading the summary tree: what stands in for everything up to a position, finer for the newer, coarser for the older.
+"""Read the summary tree: summaries of everything up to a position, finer for newer parts, coarser for older ones.
 
-Nothing that was changed since the tree was last brought up to date is reported: such a span is named by its handle, until the next
-compaction. Cropped messages are left out. What is chosen can be named by numbers (`FarSummary.level`, `opening`) and told again
-later: between two changes of what it speaks of it reads the same, byte for byte.
+Anything changed since the tree was last updated is left out: such a span is represented by its handle until the next
+compaction. Cropped messages are left out. A choice can be identified by numbers (`FarSummary.level`, `opening`) and read
+again later: unless its messages change, it reads the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.engine.inputs.inputs import CropMark
 
-_LOOSE = 128  # messages outside of the tree that are reported on the spot; more wait for the tree
-_LEAST = 140  # tokens below which a part of its own is not worth its handle
+_LOOSE = 128  # messages outside of the tree that are summarized on the spot; more wait for the tree
+_LEAST = 140  # tokens below which a separate part is not worth its handle
 _LIMIT = 1 << 16  # more tokens than any summary has
-_SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # of the budget, up to which spans of a level are split
+_SHARES = {1: 1.0, 2: 0.75, 3: 0.6}  # shares of the budget up to which spans of a level are split
 
 
 def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count: Count) -> list[FarSummary]:
-    """Return what stands in for everything up to and including a position (None: everything), in order of time.
+    """Return summaries of everything up to and including a position (None: everything), in chronological order.
 
-    Together the parts, each with its handle in front, have at most `budget` tokens.
+    Together the parts, each preceded by its handle, have at most `budget` tokens.
     """
     if budget <= 0:
         return []
@@ -51,7 +51,7 @@ def far_summaries(thread: ThreadScope, before: bytes | None, budget: int, count:
 
 
 def text_of_node(thread: ThreadScope, level: int, opening: Ref) -> str:
-    """Return the text of one node as it is now; empty if it does not exist."""
+    """Return the current text of one node; empty if it does not exist."""
 
     def look(view: View) -> str:
         entry = view.entry(opening)
@@ -62,7 +62,7 @@ def text_of_node(thread: ThreadScope, level: int, opening: Ref) -> str:
 
 
 class Forest:
-    """The tree of a thread at one moment, without what must not be told."""
+    """The tree of a thread at one moment, without what may not be shown."""
 
     def __init__(self, view: View, upto: str = "", memo: ForestMemo | None = None) -> None:
         self.view, self.reader, self.thread = view, view.reader, view.state.id
@@ -81,7 +81,7 @@ class Forest:
     # -- covering a stretch ----------------------------------------------------------------------------------
 
     def cover(self, first: bytes | None, last: bytes | None) -> list[SummaryNode | LooseMessages]:
-        """Return the largest closed nodes in a stretch, and what is left between and behind them."""
+        """Return the largest closed nodes in a stretch, and the messages between and after them."""
         top = 0
         while self._final(top + 1) is not None:
             top += 1
@@ -141,7 +141,7 @@ class Forest:
         return [place for mark in self._crops for place in mark.places]
 
     def node(self, level: int, opening: Ref, position: bytes) -> SummaryNode | None:
-        """Return the node of a level that a message opens; where it opens none any more, the one in which it stood."""
+        """Return the node of a level that a message opens; if it no longer opens one, the node that contains it."""
         near = self.reader.nodes(self.thread, level, before=position + b"\0", newest_first=True, limit=1)
         if near and (near[0].opening == opening or near[0].end >= position):
             return near[0]
@@ -153,16 +153,16 @@ class Forest:
     # -- telling ---------------------------------------------------------------------------------------------
 
     def gist(self, part: SummaryNode | LooseMessages) -> Gist:
-        """Return what a part says; only its ends where it was changed since the tree saw it."""
+        """Return the gist of a part; only its handle if it changed since the tree was updated."""
         found = self._node(part) if isinstance(part, SummaryNode) else self._loose(part)
         if any(part.position <= p <= part.end for p in self._stale):
             if isinstance(part, LooseMessages):
-                return found  # read just now
+                return found  # just read
             return Gist("", (), first=found.first or part.opening, last=found.last or part.opening)
         return found
 
     def _node(self, node: SummaryNode) -> Gist:
-        """Return what a node says, in the words of a model where one wrote some in time."""
+        """Return the gist of a node, in a model's words if one wrote it in time."""
         found = self.texts.of(node)
         kind = SUMMARY if node.level else GIST
         if kind not in self._models:
@@ -175,7 +175,7 @@ class Forest:
         return found if words is None else replace(found, text=words.text, sources=words.sources)
 
     def _loose(self, part: LooseMessages) -> Gist:
-        """Return what messages outside of the tree say; where they are many, only where they begin and end."""
+        """Return the gist of messages outside the tree; if there are many, only their handle."""
         found = self._read.get(part)
         if found is None:
             found = self._read[part] = self._gist_of(part)
@@ -195,13 +195,13 @@ class Forest:
         return not any(mark.holds(entry.message) for mark in self._crops)
 
     def render_parts(self, parts: Sequence[SummaryNode | LooseMessages], limit: int = 0) -> PartGist:
-        """Several parts as one."""
+        """Return several parts as one."""
         pairs = [(p, g) for p in parts if (g := self.gist(p)).first is not None]
         if len(pairs) == 1 and not limit:
             return PartGist(tuple(parts), pairs[0][1])
         level = 1 + max((p.level for p in parts if isinstance(p, SummaryNode)), default=0)
         nodes = [p for p, g in pairs if isinstance(p, SummaryNode) and self._memo.gists.get(p.key) is g]
-        # What messages outside of the tree say, and what a model wrote, has no key here: it is put together each time.
+        # Messages outside of the tree, and models' texts, have no key here: they are joined each time.
         key = (level, *(node.key for node in nodes)) if len(nodes) == len(pairs) else None
         return PartGist(
             tuple(parts),
@@ -210,7 +210,7 @@ class Forest:
         )
 
     def summary(self, told: PartGist, count: Count) -> FarSummary | None:
-        """Return the finished part; None if there is nothing to tell."""
+        """Return the finished summary of a part; None if there is nothing to show."""
         handle, text = _split_handle(told.gist)
         if not handle:
             return None
@@ -238,7 +238,7 @@ class Forest:
             chosen = self._shorter(start, budget, count)
         found = [f for t in chosen if (f := self.summary(t, count)) is not None]
         while found and sum(f.tokens for f in found) > budget:
-            found = found[1:]  # a budget of a few tokens: the newest is worth more
+            found = found[1:]  # a budget of a few tokens: the newest part is worth more
         return found
 
     def _cost(self, told: PartGist, count: Count) -> int:
@@ -249,7 +249,7 @@ class Forest:
         """Split spans as long as there is room, the newest first, and coarse levels only up to a share of it."""
         total = sum(self._cost(t, count) for t in parts)
         top = max((p.level for t in parts for p in t.parts if isinstance(p, SummaryNode)), default=0)
-        # Coarse levels first leave room for finer ones; what is left over then goes to whatever can use it.
+        # Coarse levels first leave room for finer ones; the remainder goes to any that can use it.
         shares = [(level, _SHARES.get(level, 0.5)) for level in range(top, 0, -1)]
         for level, share in (*shares, *((level, 1.0) for level, _ in shares)):
             for place in range(len(parts) - 1, -1, -1):
@@ -302,10 +302,10 @@ class Forest:
             cost = self._cost(told, count)
         return None
 
-    # -- telling again ---------------------------------------------------------------------------------------
+    # -- reading again ---------------------------------------------------------------------------------------
 
     def again(self, far: Sequence[tuple[int, Ref]], edge: bytes | None = None) -> list[FarSummary]:
-        """Return what parts say that were chosen before; each speaks up to where the next one begins, the last one up to the edge."""
+        """Return summaries of parts chosen before; each extends to the next one, the last one to the edge."""
         entries = [self.view.entry(opening) for _, opening in far]
         starts = [entry.position for entry in entries if entry is not None]
         out: list[FarSummary] = []
@@ -324,7 +324,7 @@ class Forest:
         return out
 
     def _stretch(self, level: int, start: bytes, stop: bytes | None) -> PartGist | None:
-        """Return a stretch that is reported more shortly, and how shortly: both lie in its level."""
+        """Return a stretch that is summarized more briefly; both the stretch and its length are encoded in its level."""
         end, limit = divmod(-level, _LIMIT)
         parts = self.cover(start, self._end(end) if stop is None else stop)
         return self.render_parts(parts, limit) if parts else None
@@ -336,10 +336,10 @@ class Forest:
         place: tuple[bytes, bytes | None, bytes | None],
         done: set[tuple[int, Ref]],
     ) -> PartGist | None:
-        """Return a node of the tree as it is now; `place`: where it begins, where the next one does, the edge of the window."""
+        """Return the current node of the tree; `place`: its beginning, that of the next one, the edge of the window."""
         start, stop, edge = place
         node = self.node(level, opening, start)
-        if node is None:  # fewer levels than when it was chosen: much was deleted, or a fork is shorter
+        if node is None:  # fewer levels than before: much was deleted, or a fork is shorter
             parts = self.cover(start, stop)
         elif (level, node.opening) in done:
             return None
@@ -351,7 +351,7 @@ class Forest:
         return self.render_parts(parts) if parts else None
 
     def _end(self, seq: int) -> bytes | None:
-        """Return where a message stands by its number along the lineage."""
+        """Return the position of a message by its number along the lineage."""
         event = self.view.event(seq)
         entry = None if event is None or event.message is None else self.view.entry(event.message)
         return None if entry is None else entry.position
@@ -361,7 +361,7 @@ class Forest:
 
 
 def _split_handle(gist: Gist) -> tuple[str, str]:
-    """Return the handle and the words of a gist, which ends with it."""
+    """Return the handle and the text of a gist, which ends with its handle."""
     handle = gist.handle
     return handle, gist.text.strip().removesuffix(handle).rstrip()
 

@@ -1,7 +1,7 @@
-"""The texts of the summary tree: got by their keys, or made.
+"""The texts of the summary tree: loaded by their keys, or made.
 
-A gist is made from the words of its messages, a summary from the gists or summaries below it. What is stored under a key is right;
-what is missing is made, recursively, and kept for the caller that writes.
+A gist is made from the text of its messages, a summary from the gists or summaries below it. What is stored under a key is
+valid; what is missing is made, recursively, and kept for the caller that writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from backscroll.vocab.ids import Ref, parse_ref
 from backscroll.vocab.message import Message
 
 _PAGE = 256
-_HELD = 32_000_000  # bytes of words that are kept between cutting and making
+_HELD = 32_000_000  # bytes of text kept between grouping and making
 _MANY = 500  # keys that are looked up at once
 
 Row: TypeAlias = tuple[Entry, RevisionBody]
@@ -46,7 +46,7 @@ def said_of(entry: Entry, spoken: RevisionBody) -> TreeMessage:
 
 
 def changed_by(events: Iterable[Event], views: Sequence[View]) -> set[bytes]:
-    """Positions at which events changed something, as several moments see them."""
+    """Return the positions at which events changed something, as of several moments."""
     messages = dict.fromkeys(ref for event in events for ref in _about(event))
     entries = (view.entry(message) for message in messages for view in views)
     return {entry.position for entry in entries if entry is not None}
@@ -70,17 +70,15 @@ class Texts:
     def __init__(
         self, at: str, reader: Reader, view: View, known: MutableMapping[bytes, Gist] | None = None
     ) -> None:
-        self.made: list[Artefact] = []  # what was made here and is worth keeping
+        self.made: list[Artefact] = []  # new artefacts worth storing
         self._at, self._reader, self._view = at, reader, view
-        self._known: MutableMapping[bytes, Gist] = (
-            {} if known is None else known
-        )  # by keys over all that went in
-        self._raw: dict[bytes, bytes] = {}  # stored, and not taken apart yet
+        self._known: MutableMapping[bytes, Gist] = {} if known is None else known  # by keys over all inputs
+        self._raw: dict[bytes, bytes] = {}  # stored, and not decoded yet
         self._rows: dict[Ref, Row] = {}
         self._held = 0
 
     def keep(self, row: Row) -> None:
-        """Remember the words of a message that were read anyway, unless they are many: then they are read again."""
+        """Cache a row that was read anyway, unless there are too many: then it is read again."""
         self._held += len(row[1].body or b"")
         if self._held <= _HELD:
             self._rows[row[0].message] = row
@@ -114,7 +112,7 @@ class Texts:
         self.made.append(Artefact(node.key, recipe.name, node.thread, encode_gist(made), sources, self._at))
 
     def _load(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Get what is stored under some keys; return the keys under which there is something."""
+        """Load what is stored under some keys; return the keys that were found."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._known and key not in self._raw]
         for start in range(0, len(wanted), _MANY):
             found = self._reader.read_artefacts(wanted[start : start + _MANY])
@@ -128,7 +126,7 @@ class Texts:
         try:
             return decode_gist(body)
         except StoreCorrupt:
-            return None  # it can be made again; `verify` tells about the store
+            return None  # it can be made again; `verify` reports problems of the store
 
     def _summarise_children(self, level: int, children: Sequence[SummaryNode]) -> Summary:
         self._load([c.key for c in children])
@@ -137,7 +135,7 @@ class Texts:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def of(self, node: SummaryNode) -> Gist:
-        """Return what a node says; made on the spot where it is not stored."""
+        """Return the gist of a node; made on the spot if it is not stored."""
         found = self._known.get(node.key)
         if found is None:
             self._load([node.key])
@@ -164,7 +162,7 @@ class Texts:
     def messages(
         self, first: bytes, last: bytes, wanted: Callable[[Entry], bool] = lambda _: True
     ) -> list[Message]:
-        """Return the messages from one position to another that may be quoted."""
+        """Return the messages between two positions that may be quoted."""
         out: list[Message] = []
         after = just_before(first)
         while rows := self._view.page(_PAGE, after=after):

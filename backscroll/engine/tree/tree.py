@@ -1,9 +1,9 @@
-"""The summary tree of a thread, kept up to date piece by piece.
+"""The summary tree of a thread, updated incrementally.
 
-`catch_up` looks at what happened since it last looked, cuts again where that touched anything, and makes the gists and summaries
-that are missing under their current keys. All of a step is written together with how far it got, so it can stop at any
-moment, several processes may try, and after any history the tree is the one that a rebuild gives. The last node of a level
-is still growing: it has a key, but its text is made when the user asks. Reading the tree: `engine/tree/reader`.
+`catch_up` reads the events since its last run, regroups what they touched, and makes the gists and summaries that are
+missing under their current keys. A step is written in one transaction with its progress, so it can stop at any moment,
+several processes may try, and the tree always equals a rebuild. The last node of a level is still growing: it has a key,
+but its text is made on request. Reading the tree: `engine/tree/reader`.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ __all__ = [
     "text_of_node",
 ]
 
-_PAGE = 64  # messages read at once; with their words, which may be long
-_STEP = 1000  # events that one transaction takes on
+_PAGE = 64  # messages read at once; with their text, which may be long
+_STEP = 1000  # events processed in one transaction
 _TRIES = 3
-_SLICE = 128  # events that a caller may wait for in any case
-_SOON = 500  # … and where no worker lives that would do it meanwhile
+_SLICE = 128  # events that a caller waits for in any case
+_SOON = 500  # … and if no worker would process them meanwhile
 
 
 def catch_up(engine: EngineScope, thread: str, limit: int | None = None) -> int:
-    """Bring the tree of a thread up to date, at most so many events; return how many it took on."""
+    """Update the tree of a thread, for at most `limit` events; return how many were processed."""
     return in_strides(lambda most: _step(engine, thread, most), _STEP, limit)
 
 
 def catch_up_soon(engine: EngineScope, thread: str) -> int:
-    """Bring a tree up to date that is behind a little, for a caller that waits; much is left to a background worker.
+    """Update a tree that is slightly behind, for a caller that waits; a large backlog is left to a background worker.
 
-    Where none lives, a slice of it is done, so that a program without one gets there as well, call by call.
+    Without a worker, a slice of it is done, so that such a program catches up as well, call by call.
     """
 
     def behind(reader: Reader) -> int:
@@ -79,7 +79,7 @@ def catch_up_soon(engine: EngineScope, thread: str) -> int:
 
 
 def waiting_for_tree(view: View, before: bytes | None, shown: int) -> int:
-    """Return how many messages up to a position the tree has not reached yet; a prompt that shows `shown` others has only handles for them."""
+    """Return how many messages up to a position the tree has not processed; a prompt that shows `shown` others has only handles for them."""
     if before is None:
         return 0
     level, tops = 0, view.reader.nodes(view.state.id, 0, newest_first=True, limit=1)
@@ -92,7 +92,7 @@ def waiting_for_tree(view: View, before: bytes | None, shown: int) -> int:
 
 
 def rebuild(engine: EngineScope, thread: str) -> int:
-    """Forget the nodes of a thread and make them again from its history; return how many events that took."""
+    """Rebuild the nodes of a thread from its history; return how many events that took."""
 
     def clear(tx: Writer) -> None:
         for level in range(64):
@@ -114,7 +114,7 @@ def _step(engine: EngineScope, thread: str, limit: int) -> int:
             return 0
         if engine.store.write(work.write):
             return work.upto - work.seen
-    return 0  # others are quicker; what they leave is due at the next look
+    return 0  # another process is faster; what it leaves is due the next time
 
 
 def _plan_step(engine: EngineScope, reader: Reader, thread: str, limit: int) -> TreePass | None:
@@ -143,7 +143,7 @@ class TreePass:
         self._sets: list[SummaryNode] = []
 
     def write(self, tx: Writer) -> bool:
-        """Write everything together; False if another process was quicker, or something was forgotten meanwhile."""
+        """Write everything in one transaction; False if another process was faster, or text was forgotten meanwhile."""
         if tx.progress(self.thread, PROGRESS) != self.seen:
             return False
         tx.make(self._texts.made)
@@ -155,7 +155,7 @@ class TreePass:
         return True
 
     def plan(self) -> None:
-        """Find out what there is to do, level by level."""
+        """Determine what there is to do, level by level."""
         layer = TreeLevel(self._reader, self.thread, 0)
         dirty = sorted(changed_by(self._now.others(self.seen), (self._before, self._now)))
         changed = self._level(layer, self._walk, _opens_piece, dirty, at_end(self.seen + 1))
@@ -170,7 +170,7 @@ class TreePass:
         self._prune(level)
 
     def _prune(self, level: int) -> None:
-        """A level above a single node says nothing new."""
+        """Remove a level above a single node: it adds nothing."""
         while found := self._reader.nodes(self.thread, level):
             self._drops += found
             level += 1
@@ -194,7 +194,7 @@ class TreePass:
         dirty: Sequence[bytes],
         endless: bytes | None,
     ) -> list[bytes]:
-        """Cut one level again; return the positions at which its nodes changed."""
+        """Regroup one level; return the positions at which its nodes changed."""
         level = LevelSource(walk, opens_here, layer.last_before, layer.had)
         changed: list[bytes] = []
         for region in regroup(level, dirty, endless):
@@ -210,7 +210,7 @@ class TreePass:
         return span(self.thread, level, cast("Sequence[SummaryNode]", run))
 
     def _make(self, level: int, region: Regrouping, nodes: Sequence[SummaryNode]) -> None:
-        """Make the texts of nodes that are closed; the last one of all is still growing."""
+        """Make the texts of closed nodes; the very last one is still growing."""
         closed = [*zip(nodes, region.runs, strict=True)]
         if region.stop is None:
             closed = closed[:-1]
@@ -246,7 +246,7 @@ def _opener(level: int) -> Callable[[TreeMessage | SummaryNode], bool]:
 
 
 class TreeLevel:
-    """The nodes of one level: as they are stored, and with what is about to change."""
+    """The nodes of one level: as stored, and with pending changes."""
 
     def __init__(self, reader: Reader, thread: str, level: int) -> None:
         self.level = level
@@ -255,13 +255,13 @@ class TreeLevel:
         self._fresh: list[SummaryNode] = []
 
     def change(self, gone: Iterable[SummaryNode], fresh: Iterable[SummaryNode]) -> None:
-        """Note what is about to change."""
+        """Record pending changes."""
         new = list(fresh)
         self._gone.update(n.opening for n in (*gone, *new))
         self._fresh = sorted([*self._fresh, *new], key=lambda n: n.position)
 
     def read_stored(self, after: bytes | None, *, limit: int | None = None) -> list[SummaryNode]:
-        """Nodes as they are stored, after a position."""
+        """Return stored nodes after a position."""
         return self._reader.nodes(self._thread, self.level, after=after, limit=limit)
 
     def last_before(self, position: bytes) -> SummaryNode | None:
@@ -275,12 +275,12 @@ class TreeLevel:
         return bool(found) and found[0].position == position
 
     def between(self, start: bytes | None, stop: bytes | None) -> list[SummaryNode]:
-        """Stored nodes from a position on and before another."""
+        """Return stored nodes from a position on and before another."""
         after = None if start is None else just_before(start)
         return self._reader.nodes(self._thread, self.level, after=after, before=stop)
 
     def walk(self, after: bytes | None) -> Iterator[SummaryNode]:
-        """Nodes after a position, as they are about to be."""
+        """Yield nodes after a position, with pending changes."""
         fresh = (n for n in self._fresh if after is None or n.position > after)
         return merge(self._iterate_kept(after), fresh, key=lambda n: n.position)
 
@@ -293,7 +293,7 @@ class TreeLevel:
             after = page[-1].position
 
     def several(self) -> bool:
-        """Return True if there are two nodes or more, as they are about to be."""
+        """Return True if there are two nodes or more, with pending changes."""
         walk = self.walk(None)
         return next(walk, None) is not None and next(walk, None) is not None
 
@@ -301,16 +301,16 @@ class TreeLevel:
 def node_summaries(
     thread: ThreadScope, far: Sequence[tuple[int, Ref]], upto: str = "", edge: bytes | None = None
 ) -> list[FarSummary]:
-    """What parts that were chosen before say now; what was merged meanwhile is told once.
+    """Return the current summaries of parts chosen before; merged parts appear once.
 
-    With `upto` (the moment of the compaction) nothing is told that a model wrote later: the prompt stays as it is. `edge` is the
-    position up to which they speak: a node that has grown beyond it is told as far as there.
+    With `upto` (the time of the compaction), later texts by models are ignored: the prompt stays unchanged. `edge` is the
+    position up to which they extend: a node that has grown beyond it is summarized up to there.
     """
     shelf = thread.engine.memo.shelf("far", 64)
     key = (thread.id, tuple(far), upto, edge)
 
     def read_cached(view: View) -> tuple[bool, list[FarSummary] | None]:
-        """Whether the tree is up to date with what changed, and what was told before if it still holds."""
+        """Return whether the tree is up to date with changes, and the cached result if it is still valid."""
         seen, told = shelf.get(key, (0, None))
         if told is not None and not any(_harms(e.kind) for e in view.others(seen)):
             shelf[key] = (view.as_of, told)
@@ -326,7 +326,7 @@ def node_summaries(
 
     def tell(view: View) -> list[FarSummary]:
         forest = Forest(view, upto, forest_memo(thread.engine))
-        # What has to be withheld now is told at the next compaction, not as soon as it is made again: prompts only grow.
+        # What must be withheld now returns at the next compaction, not as soon as it is remade: prompts only grow.
         found = forest.again(far, edge)
         shelf[key] = (view.as_of, found)
         return found

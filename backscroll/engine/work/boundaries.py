@@ -32,9 +32,9 @@ from backscroll.vocab.task import Task
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
-_BLOCK = 48  # events: the newest request is weighed with those of its own block and of the one before
-_MODEL = 0.9  # the score of a boundary that only a model sees
-_PAGE, _MOST = 64, 512  # messages that are read at once, and in which a request is looked for
+_BLOCK = 48  # events: the newest request is scored with those of its own block and of the previous one
+_MODEL = 0.9  # the score of a boundary that only a model found
+_PAGE, _MOST = 64, 512  # messages read at once, and messages in which a request is searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class TaskSuggestion:
     message: Ref
     score: float
     reasons: tuple[str, ...]
-    ended: bool = False  # another one begins, and the message says that the one at hand is done
+    ended: bool = False  # another task starts, and the message says that the current one is done
 
 
 def boundaries(
@@ -135,7 +135,7 @@ class _BoundaryState:
     """How far a thread was scored; `following` is used when the next block of events begins."""
 
     touched: int  # the last event that may have changed a message
-    place: bytes  # of the newest request
+    place: bytes  # the position of the newest request
     block: int
     current: _BoundaryScorer
     following: _BoundaryScorer
@@ -212,11 +212,11 @@ def act(thread: ThreadScope) -> TaskReport | None:
         return None
     if found.what == "end":
         current = current_of(all_tasks(thread))
-        # The person said so just now: what was said stays in the prompt until something else begins.
+        # The user has just said so: the messages stay in the prompt until something else starts.
         return None if current is None else complete_task(thread, current, manual=False, keep=True)
     before = current_of(all_tasks(thread))
     begun = start_task(thread, at=found.message, manual=False)
     if found.ended and before is not None:
-        # "That's done. Let's start on …": what was at hand ends where the other begins.
+        # "That's done. Let's start on …": the current task ends where the other starts.
         complete_task(thread, before, manual=False, keep=True)
     return begun

@@ -39,10 +39,10 @@ from backscroll.vocab.task import Task, TaskState
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-#: Tokens that must leave the prompt before sending a task back is worth a crop of its middle.
+#: Tokens that must leave the prompt to make a crop of the middle worthwhile when a task is sent back.
 WORTH = 400
-_SAMPLE = 400  # characters of a message by which its language is reported
-_LONG = 160  # messages from which on the summary tree is asked
+_SAMPLE = 400  # characters of a message from which its language is detected
+_LONG = 160  # messages from which the summary tree is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class ContextRelease:
     cut: CropSelection
     words: str
     by: str  # rules, or the model
-    tokens: int  # that go
-    replaces: tuple[int, ...]  # crops of the same task that this one takes the place of
-    task: str  # id; empty: what stood before the first task
+    tokens: int  # tokens removed
+    replaces: tuple[int, ...]  # crops of the same task that this one replaces
+    task: str  # id; empty: messages before the first task
     whole: bool  # the whole task goes, not only its middle
 
     @property
@@ -87,8 +87,8 @@ class PendingRelease:
     cut: CropSelection
     replaces: tuple[int, ...]
     whole: bool
-    edges: tuple[tuple[bytes, bytes], ...] = ()  # the stretches, from their first to their last message
-    complete: bool = False  # nothing of the stretches stays, and nothing of them is out of the prompt already
+    edges: tuple[tuple[bytes, bytes], ...] = ()  # the stretches, by their first and last positions
+    complete: bool = False  # the stretches are removed entirely, and nothing in them was removed before
 
 
 def going(view: View, task: Task, *, middle: bool = False) -> PendingRelease | None:

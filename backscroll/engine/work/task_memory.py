@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
     from backscroll.engine.work.memory.reader import ScopeMemories
 
-#: Sums messages up: the words, and by whom (rules, or the model).
+#: Summarizes messages: returns the text, and who wrote it (rules, or the model).
 Told: TypeAlias = Callable[[Sequence[Message]], tuple[str, str]]
 _REMINDED = 6  # lines about what a task began with
-_ESSENTIAL = 24  # lines of essentials that represent the middle of a task
+_ESSENTIAL = 24  # lines of essentials that replace the middle of a task
 
 
 def summary_told(thread: ThreadScope, task: Task) -> Told:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
 _PAGE, _FEW = 256, 4
-_TITLE = 60  # characters of a title that a task gets from its first message
-_SHELF = 400  # threads whose steps are remembered, and places of tasks
+_TITLE = 60  # characters of a title taken from the first message
+_SHELF = 400  # threads whose steps are cached, and places of tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def tasks_of(view: View, memo: MutableMapping[Any, Any] | None = None) -> list[T
     """Return the tasks of a thread as of a view, oldest first, with their first and last message."""
     if memo is None:
         return [_place_task(view, task) for task in _fold_tasks(view, memo)]
-    # What is not being worked on can only be moved or changed by rare events: it is read once between two.
+    # Only rare events can move or change a task that is not being worked on: it is read once between two.
     key = (view.state.id, _read_rare_events(view, memo).last)
     found = cast("tuple[Task, ...] | None", memo.get(key))
     if found is None:
@@ -77,7 +77,7 @@ def _rare(view: View, memo: MutableMapping[Any, Any] | None) -> list[Event]:
     out: list[Event] = []
     for event in known.events:
         if event.kind is Kind.TASKED:
-            # Read again every time: its words may have been forgotten meanwhile.
+            # Read again every time: its text may have been forgotten meanwhile.
             read = view.event(event.seq)
             out.append(event if read is None else read)
         else:
@@ -143,7 +143,7 @@ def _stretch(
     view: View, low: bytes, high: bytes | None, size: int, *, newest_first: bool
 ) -> Iterator[Message]:
     after = low
-    # A position just above the last one of the stretch: nothing lies between a position and it with a zero behind.
+    # A position just above the last one of the stretch: no position lies between one and itself plus a zero byte.
     before = None if high is None else high + b"\0"
     while True:
         rows = view.page(size, after=after, before=before, newest_first=newest_first)

@@ -103,7 +103,7 @@ def start_task(
     def work(pen: Pen) -> str:
         still_so(pen, tasks)
         group = pen.state.head + 1
-        for release in releases:  # compressed and saved: now cleared
+        for release in releases:  # compressed and saved: now clear
             clear(pen, release, group, after)
         name = str(pen.state.head + 1) if noted is None else noted.id
         head: dict[str, Json] = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from backscroll.engine.work.context import ContextRelease
 
 TITLE_LENGTH = 200
-_LISTED = 64  # messages that a result names one by one; more are named by their runs alone
+_LISTED = 64  # messages that a result lists one by one; more are listed only as runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class TaskReport:
     act: TaskAct
     task: Task
     released: tuple[ContextRelease, ...] = ()  # what left the prompt
-    back: int = 0  # messages that came back into it
-    rests: Task | None = None  # another task, unfinished, that is no longer worked on
-    cancelled: Task | None = None  # one much like it that was cancelled earlier
-    relevant: tuple[str, ...] = ()  # memories with which a new task begins
+    back: int = 0  # messages that returned to it
+    rests: Task | None = None  # another, unfinished task that is no longer worked on
+    cancelled: Task | None = None  # a similar task that was cancelled earlier
+    relevant: tuple[str, ...] = ()  # memories that a new task begins with
 
 
 def checked_title(title: str) -> str:

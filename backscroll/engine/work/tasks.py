@@ -174,7 +174,7 @@ class Tasks:
 
         return task_steps.resume_task(self.thread, task, keep=keep, manual=manual).task
 
-    # -- putting right ---------------------------------------------------------------------------------------
+    # -- corrections -----------------------------------------------------------------------------------------
 
     def title(self, title: str, task: str | Task | None = None) -> Task:
         """The old name of `rename`; deprecated."""
@@ -209,7 +209,7 @@ class Tasks:
 
         return task_shape.merge_tasks(self.thread, first, second).task
 
-    # -- what is known about a task --------------------------------------------------------------------------
+    # -- summaries, plans and history ------------------------------------------------------------------------
 
     def summary(self, task: str | Task | None = None) -> str:
         """Return the summary of a task."""
@@ -253,7 +253,7 @@ class Tasks:
     def _one(self, task: str | Task | None) -> Task:
         return task_named(self.thread, all_tasks(self.thread), task)
 
-    # -- looking closer --------------------------------------------------------------------------------------
+    # -- comparison and boundaries ---------------------------------------------------------------------------
 
     def compare(self, first: str | Task, second: str | Task) -> Comparison:
         """Compare two tasks: what they share, and where they differ."""

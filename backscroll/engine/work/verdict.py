@@ -38,7 +38,7 @@ from backscroll.vocab.task import Task, TaskAct, TaskState
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-#: Who is asked about a result: True accepts it, words send it back.
+#: The callback that asks about a result: True accepts it, a text sends it back.
 Ask = Callable[[Task], bool | str]
 
 
@@ -159,7 +159,7 @@ def refuse_task(
     def work(pen: Pen) -> None:
         still_so(pen, tasks)
         group = pen.state.head + 1
-        if resumes:  # more feedback: it was taken up in between
+        if resumes:  # more feedback: it was resumed in between
             write_resume(pen, found, group, manual=manual)
         names = [hashlib.sha256(data).hexdigest() for data in pictures]
         head: dict[str, Json] = {

@@ -1,1 +1,1 @@
-"""Adapters: sessions, histories and hooks by which agents of other frameworks keep their conversation in a thread of ours."""
+"""Adapters: sessions, histories and hooks with which agents of other frameworks keep their conversation in a thread."""

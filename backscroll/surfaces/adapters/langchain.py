@@ -1,11 +1,11 @@
-"""LangChain and LangGraph: a message history that is a thread, and middleware that records and assembles.
+"""LangChain and LangGraph: a message history backed by a thread, and middleware that records and assembles.
 
     history = BackscrollChatMessageHistory(thread)
     agent = create_agent(model, tools, middleware=[BackscrollMiddleware(thread, budget=16_000)])
 
 Owns LangChain's two ways in. The middleware takes in what the agent is about to send and replaces it, for that call only, by a prompt within
-the budget; the agent's own state is left alone. An agent without a checkpointer that is given only what is new remembers all the same.
-Refuses: shapes of messages (`langchain_messages`). Needs the extra `langchain`.
+the budget; the agent's own state is left alone. An agent without a checkpointer that is given only new messages keeps its history all the same.
+Refuses: message formats (`langchain_messages`). Needs the extra `langchain`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 class BackscrollChatMessageHistory(BaseChatMessageHistory):
-    """A thread as a chat message history; with a budget, `messages` holds what fits, the rest condensed.
+    """A thread as a chat message history; with a budget, `messages` returns what fits, the rest condensed.
 
-    Answers that say what they took are put on the ledger, unless `ledger` is False (where something else counts them already).
+    Answers that report their usage are put on the ledger, unless `ledger` is False (if something else counts them already).
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class BackscrollChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What was said, oldest first."""
+        """The messages, oldest first."""
         if self.budget is None:
             given = [ForeignMessage(m.role, m.content) for m in conversing.iterate_spoken(self.thread)]
         elif next(conversing.iterate_spoken(self.thread), None) is None:
@@ -70,7 +70,7 @@ class BackscrollChatMessageHistory(BaseChatMessageHistory):
         return [t for m in given for t in render_messages(m, self.thread.engine.blob)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages to the end, all or none; durable on return."""
+        """Append messages, all or none; durable on return."""
         capture.append_all(self.thread, [parse_message(m) for m in messages])
         for message in messages if self.ledger else ():
             if isinstance(message, AIMessage) and message.usage_metadata:
@@ -90,18 +90,18 @@ class BackscrollChatMessageHistory(BaseChatMessageHistory):
         )
 
     def clear(self) -> None:
-        """Begin anew. Nothing is destroyed: what was said stays in the log, and `give_back` brings it back."""
+        """Start over. Nothing is erased: the messages stay in the log, and `give_back` restores them."""
         conversing.clear(self.thread)
 
     def give_back(self) -> bool:
-        """Undo the last `clear`; False where there was none."""
+        """Undo the last `clear`; False if there was none."""
         return conversing.give_back(self.thread)
 
 
 class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Every call of an agent's model goes into a thread, and gets a prompt within the budget.
+    """Records every model call of an agent in a thread, and sends a prompt within the budget.
 
-    With `assemble=False` it only records. Without `strict`, a fault of ours is warned of once and the agent goes on.
+    With `assemble=False` it only records. Without `strict`, an error of ours is warned about once and the agent continues.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """One call, recorded."""
+        """Record one call."""
         known, provider, sent = self._begin(request)
         try:
             response = handler(sent)
@@ -129,7 +129,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """The same for asynchronous agents."""
+        """Record one call of an asynchronous agent."""
         known, provider, sent = await asyncio.to_thread(self._begin, request)
         try:
             response = await handler(sent)
@@ -165,7 +165,7 @@ class BackscrollMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def _asking(request: ModelRequest[Any], provider: str) -> ModelCall:
-    """What of a request counts."""
+    """Return what matters of a request."""
     listed: list[BaseMessage] = list(request.messages)
     whole = [request.system_message, *listed] if request.system_message is not None else listed
     model: Any = request.model
@@ -183,12 +183,12 @@ def _asking(request: ModelRequest[Any], provider: str) -> ModelCall:
 
 
 def _behind(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """What other middleware put behind the conversation for this call only: nobody said it, and the model is to see it."""
+    """Return what other middleware appended for this call only: it is not part of the conversation, but the model must see it."""
     return [*takewhile(lambda m: m.type == "system", reversed(messages))][::-1]
 
 
 def _spec(tool: Any) -> Mapping[str, Json]:
-    """A tool as the wire has it; one that runs at the service is counted as it is."""
+    """Return a tool in the wire's format; one that runs at the service is counted as it is."""
     if isinstance(tool, dict):
         given = cast("dict[str, Json]", tool)
         return given if "function" not in given and "name" not in given else convert_to_openai_tool(given)
@@ -196,12 +196,12 @@ def _spec(tool: Any) -> Mapping[str, Json]:
 
 
 def _provider(model: object) -> str:
-    """The name under which a service is on the ledger: the integration's package, without its first name."""
+    """Return the service's name on the ledger: the integration's package, without its prefix."""
     return type(model).__module__.partition(".")[0].removeprefix("langchain_")
 
 
 def _usage(message: AIMessage) -> Tokens:
-    """What the service reported, where that can be true."""
+    """Return the usage that the service reported, if it is plausible."""
     return heard_tokens(lambda: _read_usage(message))
 
 

@@ -1,6 +1,6 @@
-"""Messages of LangChain as messages of ours and back, to the same value.
+"""Convert messages of LangChain to ours and back, without loss.
 
-Owns the two directions. Words go into parts; what is left of a content block stands in `extra["langchain"]` of its part, what is left of
+Owns both directions. Text becomes parts; the rest of a content block is kept in `extra["langchain"]` of its part, the rest of
 a message (ids, metadata, usage) in `metadata["langchain"]`. A message from elsewhere, or one that was edited here, is written as LangChain
 would write it. Refuses: keeping them (`langchain`). Needs the extra `langchain`.
 """
@@ -48,9 +48,9 @@ _ROLES: Mapping[str, Role] = {
     "user": "user",
     "assistant": "assistant",
 }
-_SPOKEN = {"content", "tool_calls"}  # fields that hold words
+_SPOKEN = {"content", "tool_calls"}  # fields that hold text
 _CALLS = ("tool_use", "tool_call", "function_call")
-#: Where the bytes of an attachment can stand in a block, and where the kind of it.
+#: Where a block may hold the bytes of an attachment, and where its type.
 _BYTES = (("base64",), ("data",), ("source", "data"))
 _KINDS = (("mime_type",), ("source", "media_type"), ("media_type",))
 
@@ -59,7 +59,7 @@ _KINDS = (("mime_type",), ("source", "media_type"), ("media_type",))
 
 
 def parse_message(message: BaseMessage) -> ForeignMessage:
-    """One message of theirs."""
+    """Convert one message of theirs."""
     whole = message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
     kind = str(getattr(whole, "role", "")) if whole.type == "chat" else whole.type
     role: Role | None = _ROLES.get(kind) or ("user" if whole.type == "chat" else None)
@@ -80,7 +80,7 @@ def parse_message(message: BaseMessage) -> ForeignMessage:
     about: dict[str, Json] = {VENDOR: facts} if facts else {}
     told_by = whole.response_metadata.get("model_name") or whole.response_metadata.get("model")
     if role == "assistant" and isinstance(told_by, str):
-        about["model"] = told_by  # whose reasoning this is: its proof is worth nothing to another one
+        about["model"] = told_by  # the author of this reasoning: its signature is useless to another model
     return ForeignMessage(role, Content(plain.parts, author, about))
 
 
@@ -89,7 +89,7 @@ def _calls(message: BaseMessage) -> list[Mapping[str, Any]]:
 
 
 def _parts(content: Any, calls: list[Mapping[str, Any]]) -> list[Part]:
-    """The parts of a content, and the calls that stand beside it; a call that also stands in the content is one part."""
+    """Return the parts of a content and the calls beside it; a call that is also in the content is one part."""
     out: list[Part] = []
     if isinstance(content, str):
         out += [Text(content)] if content else []
@@ -115,7 +115,7 @@ def _part(block: Any, calls: list[Mapping[str, Any]]) -> Part:
         if kind == name and isinstance(data.get(name), str):
             text, signature = data.pop(name), data.get("signature")
             signed = signature if isinstance(signature, str) else None
-            # Blocks of this name with a signature are Anthropic's: they may go back to it as they are.
+            # Blocks of this name with a signature are Anthropic's: they may be sent back unchanged.
             whose: Extra = {"anthropic": {}} if signed and name == "thinking" else {}
             return Reasoning(text, signed, {**_keep_block(data), **whose})
     if kind in _CALLS:
@@ -128,7 +128,7 @@ def _part(block: Any, calls: list[Mapping[str, Any]]) -> Part:
 
 
 def _parse_attachment(data: dict[str, Any]) -> Media | None:
-    """A picture, a sound, a file: its bytes are taken out, and put in again at the same place."""
+    """Parse an image, a sound or a file: its bytes are taken out, and put back at the same place."""
     address = data.get("image_url")
     inner = cast("dict[str, Any]", address) if isinstance(address, dict) else {"url": address}
     url = str(inner.get("url") or "") if address else str(data.get("url") or "")
@@ -157,7 +157,7 @@ def _keep_block(block: Mapping[str, Any], at: list[str] | None = None) -> Extra:
 
 
 def _decode_base64(words: str) -> bytes | None:
-    """The bytes, where they would be written again in the same letters."""
+    """Return the bytes, if encoding them again gives the same text."""
     try:
         raw = base64.b64decode(words, validate=True)
     except (binascii.Error, ValueError):
@@ -166,7 +166,7 @@ def _decode_base64(words: str) -> bytes | None:
 
 
 def _left_over(message: BaseMessage, role: Role, plain: Content) -> dict[str, Json]:
-    """What our own parts would not say of a message."""
+    """Return the fields of a message that our own parts do not express."""
     told = message_to_dict(message)
     bare = message_to_dict(_bare(role, plain, lambda _: None))
     fields = {k: _plain(v) for k, v in told["data"].items() if k != "id" and bare["data"].get(k) != v}
@@ -177,7 +177,7 @@ def _left_over(message: BaseMessage, role: Role, plain: Content) -> dict[str, Js
 
 
 def _sign(content: Content) -> str:
-    """By which words are known that have changed since."""
+    """Return a fingerprint that shows whether text has changed since."""
     return hashlib.sha256(f"{len(content.parts)} {content.text}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -185,7 +185,7 @@ def _sign(content: Content) -> str:
 
 
 def render_messages(message: ForeignMessage, blobs: Blobs) -> list[BaseMessage]:
-    """The messages of theirs for one of ours; results of tools are one each, whatever else was said follows."""
+    """Convert one of our messages to theirs; tool results become one message each, everything else follows."""
     role, content = message.role, message.content
     results = [p for p in content.parts if isinstance(p, ToolResult)]
     rest = tuple(p for p in content.parts if not isinstance(p, ToolResult))
@@ -199,7 +199,7 @@ def render_messages(message: ForeignMessage, blobs: Blobs) -> list[BaseMessage]:
         return [bare]
     data = message_to_dict(bare)
     fields = dict(cast("Mapping[str, Any]", facts.get("fields") or {}))
-    if facts.get("words") != _sign(content):  # edited here: what was said then does not count any more
+    if facts.get("words") != _sign(content):  # edited here: the original no longer counts
         fields = {k: v for k, v in fields.items() if k not in _SPOKEN}
     data["data"] |= {"id": facts.get("id")} | fields
     data["type"] = facts.get("type") or data["type"]
@@ -209,7 +209,7 @@ def render_messages(message: ForeignMessage, blobs: Blobs) -> list[BaseMessage]:
 
 
 def _bare(role: Role, content: Content, blobs: Blobs) -> BaseMessage:
-    """A message as its parts alone say it."""
+    """Return a message built from its parts alone."""
     calls = [p for p in content.parts if isinstance(p, ToolCall)]
     if role == "tool":
         result = next((p for p in content.parts if isinstance(p, ToolResult)), ToolResult("", ()))
@@ -290,14 +290,14 @@ def _at(data: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _put(data: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """The same object with another value at a place, in the same order."""
+    """Return the same object with another value at a path, in the same order."""
     if len(path) == 1:
         return {**data, path[0]: value}
     return {**data, path[0]: _put(cast("Mapping[str, Any]", data.get(path[0]) or {}), path[1:], value)}
 
 
 def _plain(value: Any) -> Json:
-    """A value as JSON; what JSON cannot say is said in words."""
+    """Return a value as JSON; what JSON cannot express becomes text."""
     return json.loads(_text(value))
 
 
@@ -309,7 +309,7 @@ def _text(value: Any) -> str:
 
 
 def _read(text: str) -> Any:
-    """The value that a text holds; None where it is no JSON."""
+    """Parse the value in a text; None if it is not valid JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -321,7 +321,7 @@ def _dump_arguments(arguments: Any) -> str:
 
 
 def _object(arguments: Json) -> dict[str, Any]:
-    """The arguments of a call as an object, which is what LangChain wants."""
+    """Return the arguments of a call as an object, as LangChain requires."""
     value: object = arguments
     if isinstance(arguments, str):
         try:

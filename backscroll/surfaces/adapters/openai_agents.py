@@ -1,10 +1,10 @@
-"""A session for the OpenAI Agents SDK that is a thread of ours.
+"""A session for the OpenAI Agents SDK, backed by a thread.
 
     session = BackscrollSession(thread)
     result = await Runner.run(agent, "Hello", session=session, hooks=session.hooks)
 
-Owns the SDK's `Session` protocol: items in and out to the same value, the newest item popped, everything cleared, both of which only take
-things out of the history (`give_back` undoes them). With a budget the history that the SDK gets fits into it, and `fit`, as
+Owns the SDK's `Session` protocol: items in and out without loss, the newest item popped, everything cleared; both only take
+items out of the history (`give_back` undoes them). With a budget the history that the SDK gets fits into it, and `fit`, as
 `RunConfig.call_model_input_filter`, keeps every call within it. Its hooks put every call on the ledger. Needs the extra `agents`.
 """
 
@@ -46,7 +46,7 @@ Items: TypeAlias = Sequence[Mapping[str, Json]]
 
 
 class BackscrollSession:
-    """A thread as the SDK's session. Everything that the SDK adds is in the log before the next call of the model."""
+    """A thread as the SDK's session. Everything that the SDK adds is in the log before the next model call."""
 
     session_id: str
     session_settings: SessionSettings | None
@@ -69,7 +69,7 @@ class BackscrollSession:
         self.hooks = SpendingHooks(self)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The history, oldest first; its latest `limit` items; or, with a budget, what of it fits, the rest condensed."""
+        """Return the history, oldest first; its latest `limit` items; or, with a budget, what of it fits, the rest condensed."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         self._ahead.clear()
@@ -82,7 +82,7 @@ class BackscrollSession:
         return conversing.newest_items(self.thread, limit)
 
     def _past(self, budget: int) -> list[dict[str, Json]]:
-        """The history within a budget, without what only a question brings: that is not there yet."""
+        """Return the history within a budget, without sections that depend on a question: there is none yet."""
         out = self._fitting(budget, (), self.model, recall=False)
         newest = conversing.newest_items(self.thread, 1)
         if newest and any(_name(i) == _name(newest[0]) for i in out):
@@ -91,7 +91,7 @@ class BackscrollSession:
         return out
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """New items to the end, all or none; durable on return."""
+        """Append items, all or none; durable on return."""
         await asyncio.to_thread(self._add, cast("Items", items))
 
     def _add(self, items: Items) -> None:
@@ -105,21 +105,21 @@ class BackscrollSession:
         conversing.add_items(self.thread, left)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the latest item out and give it."""
+        """Remove the latest item and return it."""
         self._ahead.clear()
         found = await asyncio.to_thread(conversing.pop_item, self.thread)
         return cast("TResponseInputItem | None", found)
 
     async def clear_session(self) -> None:
-        """Begin anew. Nothing is destroyed: what was said stays in the log, and `give_back` brings it back."""
+        """Start over. Nothing is erased: the items stay in the log, and `give_back` restores them."""
         await asyncio.to_thread(conversing.clear, self.thread)
 
     async def give_back(self) -> bool:
-        """Undo the last `clear_session` or `pop_item`; False where there was none."""
+        """Undo the last `clear_session` or `pop_item`; False if there was none."""
         return await asyncio.to_thread(conversing.give_back, self.thread)
 
     async def fit(self, data: CallModelData[Any]) -> ModelInputData:
-        """What is sent with the next call, within the budget: give it as `RunConfig(call_model_input_filter=session.fit)`."""
+        """Return what is sent with the next call, within the budget: pass it as `RunConfig(call_model_input_filter=session.fit)`."""
         given = data.model_data
         if self.budget is None:
             return given
@@ -134,10 +134,10 @@ class BackscrollSession:
         return ModelInputData(cast("list[TResponseInputItem]", items), given.instructions)
 
     def _caught_up(self, items: Items) -> bool:
-        """Have everything in the thread that is about to be sent; False where the two have nothing in common.
+        """Add everything that is about to be sent to the thread; False if the two have nothing in common.
 
-        While it streams, the SDK asks for the filter before it adds what the person said: that is then added here, and passed over
-        when it comes.
+        While it streams, the SDK calls the filter before it adds the user's message: that is then added here, and skipped
+        when it arrives.
         """
         newest = [_name(i) for i in conversing.newest_items(self.thread, 1)]
         start = len(items)
@@ -176,7 +176,7 @@ class BackscrollSession:
 
 
 class SpendingHooks(RunHooks[Any], CaptureGuard):
-    """Hooks of a run that put every call of a model on the ledger of the session's thread: give them as `hooks=session.hooks`."""
+    """Hooks of a run that put every model call on the ledger of the session's thread: pass them as `hooks=session.hooks`."""
 
     def __init__(self, session: BackscrollSession, *, strict: bool = False) -> None:
         self.session = session
@@ -188,7 +188,7 @@ class SpendingHooks(RunHooks[Any], CaptureGuard):
         agent: Agent[Any],
         response: ModelResponse,
     ) -> None:
-        """One call was answered."""
+        """Record the cost of one answered call."""
         usage = _usage(response)
         await asyncio.to_thread(self.run_guarded, lambda: self._record(agent, usage))
 
@@ -206,12 +206,12 @@ class SpendingHooks(RunHooks[Any], CaptureGuard):
 
 
 def _usage(response: ModelResponse) -> Tokens:
-    """What the service reported, where that can be true."""
+    """Return the usage that the service reported, if it is plausible."""
     return heard_tokens(lambda: _read_usage(response))
 
 
 def _read_usage(response: ModelResponse) -> Tokens:
-    """What the service reported; the SDK says nothing by zeros."""
+    """Return the usage that the service reported; zeros from the SDK mean unknown."""
     usage = response.usage
     if not usage.input_tokens and not usage.output_tokens:
         return tokens_of(None)
@@ -228,13 +228,13 @@ def _read_usage(response: ModelResponse) -> Tokens:
 
 
 def _provider_of(agent: Agent[Any]) -> str:
-    """The name under which the service is on the ledger."""
+    """Return the service's name on the ledger."""
     client = getattr(agent.model, "_client", None)
     return "openai" if client is None else host_of(client)
 
 
 def _name(item: Mapping[str, Json]) -> tuple[str, str]:
-    """What an item is known by, however the SDK writes it."""
+    """Return the identity of an item, however the SDK writes it."""
     if item.get("call_id"):
         return str(item.get("type")), str(item["call_id"])
     said = item.get("content")
@@ -245,7 +245,7 @@ def _name(item: Mapping[str, Json]) -> tuple[str, str]:
 
 
 def _spec(tool: Any) -> dict[str, Json] | None:
-    """A function tool as the wire has it; tools that run at the service have no schema that counts."""
+    """Return a function tool in the wire's format; None for tools that run at the service."""
     schema = getattr(tool, "params_json_schema", None)
     if schema is None:
         return None

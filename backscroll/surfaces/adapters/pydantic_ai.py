@@ -1,12 +1,12 @@
-"""Pydantic AI: a capability that remembers and assembles, a history processor, and message histories in and out of a thread.
+"""Pydantic AI: a capability that records and assembles, a history processor, and message histories in and out of a thread.
 
     agent = Agent(model, capabilities=[BackscrollMemory(thread, budget=16_000)])
     agent = Agent(model, capabilities=[ProcessHistory(history_processor(thread, budget=16_000))])
     result = agent.run_sync("…", message_history=load_history(thread)); store_history(thread, result.all_messages())
 
-Owns Pydantic AI's ways in. The capability sees both sides of every call: it takes the list in, sends a prompt within the budget in its
-place (for that call only), and records the answer with its price. A processor sees requests only, and what it gives back becomes the
-run's own history: the last answer of a run is recorded by its `finish`. Refuses: shapes of messages (`pydantic_ai_messages`).
+Owns Pydantic AI's ways in. The capability sees both sides of every call: it takes the list in, sends a prompt within the budget
+instead (for that call only), and records the answer with its cost. A processor sees requests only, and what it returns becomes the
+run's own history: the last answer of a run is recorded by its `finish`. Refuses: message formats (`pydantic_ai_messages`).
 Needs the extra `pydantic-ai`.
 """
 
@@ -55,13 +55,13 @@ Messages: TypeAlias = list[ModelMessage]
 
 
 def load_history(thread: Thread) -> Messages:
-    """What a thread says, as `message_history=` takes it."""
+    """Return the messages of a thread, for `message_history=`."""
     given = [ForeignMessage(m.role, m.content) for m in conversing.iterate_spoken(thread)]
     return render_messages(given, thread.engine.blob)
 
 
 def store_history(thread: Thread, messages: Sequence[ModelMessage]) -> None:
-    """Have a thread say what a run's `all_messages()` say: what is known stays, what is new is added, nothing is lost."""
+    """Update a thread to a run's `all_messages()`: known messages stay, new ones are added, nothing is lost."""
     thread.sync(parse_messages(messages), knows_hidden=False, actor=PROGRAM)
 
 
@@ -69,9 +69,9 @@ def store_history(thread: Thread, messages: Sequence[ModelMessage]) -> None:
 
 
 class BackscrollMemory(AbstractCapability[Any]):
-    """Every call of an agent's model goes into a thread, and gets a prompt within the budget.
+    """Records every model call of an agent in a thread, and sends a prompt within the budget.
 
-    With `assemble=False` it only records. Without `strict`, a fault of ours is warned of once and the agent goes on.
+    With `assemble=False` it only records. Without `strict`, an error of ours is warned about once and the agent continues.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class BackscrollMemory(AbstractCapability[Any]):
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
-        """A thread cannot be written into a specification."""
+        """Return None: a thread cannot be serialized into a specification."""
         return None
 
     async def wrap_model_request(
@@ -91,7 +91,7 @@ class BackscrollMemory(AbstractCapability[Any]):
         request_context: ModelRequestContext,
         handler: Callable[..., Any],
     ) -> ModelResponse:
-        """One call, recorded."""
+        """Record one call."""
         given = list(request_context.messages)
         asking = self.listener.run_guarded(lambda: _asking(request_context, given))
         if asking is None:
@@ -113,14 +113,14 @@ class BackscrollMemory(AbstractCapability[Any]):
 
 
 class HistoryProcessor:
-    """Takes a run's list in before each call, and gives a prompt within the budget, which is the run's history from then on."""
+    """Takes a run's list in before each call, and returns a prompt within the budget, which is the run's history from then on."""
 
     def __init__(self, thread: Thread, budget: int | None = None, *, strict: bool = False) -> None:
         self.listener = FrameworkRecorder(thread, VENDOR, budget, strict=strict)
-        self._given: Messages = []  # our prompt, with which the run goes on
+        self._given: Messages = []  # our prompt, with which the run continues
 
     def __call__(self, ctx: RunContext[Any], messages: Messages) -> Messages:
-        """The prompt in place of a list."""
+        """Return the prompt that replaces a list."""
         goes_on, fresh = self._fresh(messages)
         asking = self.listener.run_guarded(lambda: _asking_of(ctx.model, _instructions(messages), fresh))
         if asking is None:
@@ -135,7 +135,7 @@ class HistoryProcessor:
         return list(self._given)
 
     def finish(self, messages: Sequence[ModelMessage]) -> None:
-        """Record what came after the last prompt; give it `result.all_messages()` when a run has ended."""
+        """Record what came after the last prompt; pass `result.all_messages()` when a run has ended."""
         goes_on, fresh = self._fresh(list(messages))
         if goes_on:
             append_all(self.listener.thread, parse_messages(fresh))
@@ -160,14 +160,14 @@ class HistoryProcessor:
                 )
 
     def _fresh(self, messages: Messages) -> tuple[bool, Messages]:
-        """Whether a list goes on with what we gave, and what of it is then new."""
+        """Return whether a list continues the one we returned, and what of it is new."""
         known = len(self._given)
         goes_on = 0 < known <= len(messages) and messages[:known] == self._given
         return goes_on, messages[known:] if goes_on else messages
 
 
 def history_processor(thread: Thread, budget: int | None = None, *, strict: bool = False) -> HistoryProcessor:
-    """A processor for `ProcessHistory`; call its `finish` when a run has ended."""
+    """Make a processor for `ProcessHistory`; call its `finish` when a run has ended."""
     return HistoryProcessor(thread, budget, strict=strict)
 
 
@@ -206,7 +206,7 @@ def _instructions(messages: Sequence[ModelMessage]) -> str:
 def _render_prompt(
     thread: Thread, prompt: Sequence[ForeignMessage], asking: ModelCall, given: Sequence[ModelMessage]
 ) -> Messages:
-    """Our prompt in the framework's shape: its instructions go out by themselves, and what only it understands stays in."""
+    """Return our prompt in the framework's format: the framework sends its own instructions, and parts that only it understands stay in."""
     messages = list(prompt)
     instructions = _system_text(asking.messages[:1]) if not _is_theirs(asking.messages[:1]) else ""
     if messages and messages[0].role == "system" and instructions:
@@ -232,7 +232,7 @@ def _render_prompt(
 
 
 def _late_system(part: object, given: Sequence[ModelMessage]) -> bool:
-    """True for a system prompt in the middle of a conversation: said now, and no part of what was said first."""
+    """Return True for a system prompt in the middle of a conversation: it is new, and not part of the opening."""
     return isinstance(part, SystemPromptPart) and len(given) > 1
 
 
@@ -249,7 +249,7 @@ def _only_said(response: ModelResponse) -> Content:
 
 
 def _usage(response: ModelResponse) -> Tokens:
-    """What the service reported, where that can be true."""
+    """Return the usage that the service reported, if it is plausible."""
     return heard_tokens(lambda: _read_usage(response))
 
 

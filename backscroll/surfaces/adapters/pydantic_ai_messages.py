@@ -1,7 +1,7 @@
-"""Messages of Pydantic AI as messages of ours and back, to the same value.
+"""Convert messages of Pydantic AI to ours and back, without loss.
 
-Owns the two directions. A part of a request is one message, a response is one message; words go into our parts, what is left of their parts
-stands in `extra` or metadata under `pydantic-ai`, and what is left of a request or response in `head` of its first message. What comes
+Owns both directions. A part of a request is one message, a response is one message; text becomes our parts, the rest of their parts
+is kept in `extra` or metadata under `pydantic-ai`, and the rest of a request or response in `head` of its first message. A message
 from elsewhere is written as Pydantic AI would write it. Refuses: keeping them (`pydantic_ai`). Needs the extra `pydantic-ai`.
 """
 
@@ -39,7 +39,7 @@ _KINDS: Mapping[Role, str] = {"system": "system-prompt", "user": "user-prompt", 
 
 
 def is_text_kind(kind: str) -> bool:
-    """True for parts of a request that say something to the model in words."""
+    """Return True for parts of a request that contain text for the model."""
     return kind in _ROLES
 
 
@@ -47,7 +47,7 @@ def is_text_kind(kind: str) -> bool:
 
 
 def parse_messages(messages: Sequence[ModelMessage]) -> list[ForeignMessage]:
-    """Messages of theirs, in order."""
+    """Convert their messages, in order."""
     dumped: list[Dumped] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
     return [m for data in dumped for m in _parse_message(data)]
 
@@ -72,7 +72,7 @@ def _parse_message(data: Dumped) -> Iterator[ForeignMessage]:
 
 
 def _parse_request_part(part: Dumped) -> tuple[Role, tuple[Part, ...], Dumped]:
-    """A part of a request: who says it, what, and what is left of it."""
+    """Convert a part of a request: its role, its parts, and the rest of it."""
     kind = str(part.get("part_kind"))
     role = _ROLES.get(kind, "system")
     if kind not in _ROLES or (kind == "retry-prompt" and not part.get("tool_name")):
@@ -86,7 +86,7 @@ def _parse_request_part(part: Dumped) -> tuple[Role, tuple[Part, ...], Dumped]:
 
 
 def _items(content: Any, *, typed: bool) -> tuple[Text | Media | Opaque, ...]:
-    """What stands in a content: words, attachments, or any value of a tool."""
+    """Return the contents of a message: text, attachments, or any value of a tool."""
     if isinstance(content, str):
         return (Text(content),)
     if isinstance(content, list) and (not typed or any(_is_file(i) for i in cast("list[Any]", content))):
@@ -123,14 +123,14 @@ def _decode_base64(words: str) -> bytes | None:
 
 
 def _parse_response_part(part: Dumped) -> Part:
-    """A part of a response."""
+    """Convert a part of a response."""
     kind = str(part.pop("part_kind"))
     left = _slim(part)
     if kind == "text":
         return Text(left.pop("content", ""), _extra({"part": left}))
     if kind == "thinking":
         text, signature = left.pop("content", ""), left.pop("signature", None)
-        # A proof that goes back to the vendor who gave it, on its own wire.
+        # A signature that goes back to its vendor, on that vendor's wire.
         whose: Extra = {"anthropic": {}} if signature and left.get("provider_name") == "anthropic" else {}
         return Reasoning(text, signature, {**_extra({"part": left}), **whose})
     if kind == "tool-call":
@@ -143,7 +143,7 @@ def _parse_response_part(part: Dumped) -> Part:
 
 
 def render_messages(messages: Sequence[ForeignMessage], blobs: Blobs) -> list[ModelMessage]:
-    """The messages of theirs for ours: what a model said in a row is one response, all else in between one request."""
+    """Convert our messages to theirs: consecutive model messages are one response, everything between them one request."""
     out: list[Dumped] = []
     names: dict[str, str] = {}
     for message in messages:
@@ -163,7 +163,7 @@ def render_messages(messages: Sequence[ForeignMessage], blobs: Blobs) -> list[Mo
 
 
 def _build_head(content: Content, kind: str) -> Dumped:
-    """What is known of a response that did not come from there."""
+    """Return what is known of a response from elsewhere."""
     named = {"model_name": content.metadata.get("model"), "provider_name": content.metadata.get("provider")}
     return {k: v for k, v in named.items() if isinstance(v, str)} if kind == "response" else {}
 
@@ -193,7 +193,7 @@ def _saying(part: Part, content: Content) -> Dumped | None:
 
 
 def _asking(message: ForeignMessage, names: Mapping[str, str], blobs: Blobs) -> Iterator[Dumped]:
-    """The parts of a request that a message makes; results of tools first."""
+    """Yield the parts of a request that a message makes; tool results first."""
     left = cast("Dumped", _facts(message.content.metadata).get("part") or {})
     rest: list[Part] = []
     for part in message.content.parts:
@@ -222,7 +222,7 @@ def _asking(message: ForeignMessage, names: Mapping[str, str], blobs: Blobs) -> 
 
 
 def _content(parts: Sequence[Part], blobs: Blobs) -> Any:
-    """Words, or a list of words and attachments, or the value that a tool gave."""
+    """Return text, or a list of text and attachments, or the value that a tool returned."""
     first = parts[0] if parts else Text("")
     if len(parts) == 1 and isinstance(first, Text):
         facts = _facts(first.extra)
@@ -235,7 +235,7 @@ def _content(parts: Sequence[Part], blobs: Blobs) -> Any:
 
 
 def _read(text: str) -> Any:
-    """The value that a text holds; None where it is no JSON."""
+    """Parse the value in a text; None if it is not valid JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -272,7 +272,7 @@ def _facts(extra: Mapping[str, Json]) -> Mapping[str, Any]:
 
 
 def _extra(facts: Dumped) -> Extra:
-    """What is left of a part; nothing at all where there is nothing, so that equal words stay equal."""
+    """Return the rest of a part; empty if there is none, so that equal texts stay equal."""
     kept = {k: v for k, v in facts.items() if v}
     return {VENDOR: kept} if kept else {}
 

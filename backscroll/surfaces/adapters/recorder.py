@@ -1,8 +1,7 @@
-"""Listening to an agent of another framework: its list into a thread, a prompt of ours in its place, its answers with their price.
+"""Recording an agent of another framework: its list into a thread, our prompt in its place, its answers with their cost.
 
-Owns what the hooks of all frameworks have in common. A fault of ours never breaks the agent's call (it is warned of, once) unless
-`strict` says so. Refuses: shapes of frameworks (`langchain_messages`, `pydantic_ai_messages`). Before: `engine/calls/capture`. After:
-`langchain`, `pydantic_ai`.
+Owns what the hooks of all frameworks have in common. An error of ours never breaks the agent's call (it is warned about, once) unless
+`strict` is set. Refuses: formats of frameworks (`langchain_messages`, `pydantic_ai_messages`).
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from backscroll.vocab.part import Json, Reasoning, Text, ToolCall
 if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
-#: The wires on which a prompt can be asked for here; that of the model's own vendor keeps its proofs of reasoning.
+#: The wires on which a prompt can be requested here; that of the model's own vendor keeps its signatures of reasoning.
 Spoken = Literal["openai-chat", "anthropic"]
-_BEHIND = 8  # messages that may have come after those of a list that is sent once more
+_BEHIND = 8  # messages that may have followed those of a list that is sent again
 
 
 def _none() -> Sequence[Mapping[str, Json]]:
@@ -35,33 +34,33 @@ def _none() -> Sequence[Mapping[str, Json]]:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A call of a model that is about to be made."""
+    """A model call that is about to be made."""
 
     wire: Spoken
     model: str
     provider: str
     messages: Sequence[ForeignMessage]  # its system text first
     tools: Sequence[Mapping[str, Json]] = field(default_factory=_none)
-    reserve: int | None = None  # tokens that the answer may have
+    reserve: int | None = None  # maximum tokens of the answer
 
 
 @dataclass
 class FrameworkRecorder(CaptureGuard):
-    """Where the hooks of a framework write what they hear."""
+    """Records what the hooks of a framework receive."""
 
     thread: Thread
-    vendor: str  # under which its own facts stand in the metadata of messages
+    vendor: str  # the metadata key of its own facts in messages
     budget: int | None = None
     assemble: bool = True
     strict: bool = False
     warned: bool = field(default=False, init=False)
 
     def begin(self, asking: ModelCall) -> tuple[CapturedRequest | None, list[ForeignMessage] | None]:
-        """Take a list in; gives also the prompt to send in its place, None where the list goes out as it is."""
+        """Take a list in; return also the prompt to send in its place, None if the list is sent as it is."""
         return self._assemble_prompt(asking, self.run_guarded(lambda: self._take_in(asking)))
 
     def begin_after(self, asking: ModelCall) -> tuple[CapturedRequest | None, list[ForeignMessage] | None]:
-        """The same where the list is known to hold only what is new."""
+        """Do the same for a list that is known to hold only new messages."""
         return self._assemble_prompt(asking, self.run_guarded(lambda: self._take_in(asking, only_new=True)))
 
     def _assemble_prompt(
@@ -83,17 +82,17 @@ class FrameworkRecorder(CaptureGuard):
         return heard, prompt
 
     def _take_in(self, asking: ModelCall, *, only_new: bool = False) -> CapturedRequest:
-        """System texts behind the first words are for one call, and nobody said them: the frameworks' hooks send them by themselves."""
-        # Where a list only goes on, what stood first in it stands as it did.
+        """Take a list in. System texts after the first messages are for one call and not recorded: the framework sends them itself."""
+        # If a list only continues, its beginning is unchanged.
         first = [] if only_new else list(takewhile(lambda m: m.role == "system", asking.messages))
         said = [m for m in asking.messages if m.role != "system"]
         new = only_new or self._only_new(said)
         return capture.take_in(self.thread, asking.wire, asking.model, [*first, *said], only_new=new)
 
     def _only_new(self, messages: Sequence[ForeignMessage]) -> bool:
-        """True for a list that goes on where the thread stands, as programs send it that leave remembering to us.
+        """Return True for a list that continues the thread, as programs send it that leave the history to us.
 
-        Such a list has no answer in it, and nothing of it, by the framework's own ids, was seen before.
+        Such a list has no answer in it, and none of it, by the framework's own ids, was seen before.
         """
         if not messages or any(m.role == "assistant" for m in messages):
             return False
@@ -102,7 +101,7 @@ class FrameworkRecorder(CaptureGuard):
         return not ids & seen
 
     def id_of(self, content: Content) -> str:
-        """What the framework calls a message; empty where it has no name."""
+        """Return the framework's id of a message; empty if it has none."""
         facts = cast("Mapping[str, Json]", content.metadata.get(self.vendor) or {})
         return str(facts.get("id") or "")
 
@@ -115,13 +114,13 @@ class FrameworkRecorder(CaptureGuard):
             self.run_guarded(lambda: capture.take_reply(self.thread, heard, reply, usage, provider=provider))
 
     def record_failure(self, heard: CapturedRequest | None, provider: str) -> None:
-        """Record a call that gave no answer."""
+        """Record a call that failed."""
         if heard is not None:
             self.run_guarded(lambda: capture.record_failure(self.thread, heard, provider))
 
 
 def _reply(said: Content, heard: CapturedRequest) -> Reply:
-    """An answer as the wire would have it, with the proofs of its reasoning."""
+    """Return an answer in the wire's format, with the signatures of its reasoning."""
     calls = tuple(p for p in said.parts if isinstance(p, ToolCall))
     thought = "".join(p.text for p in said.parts if isinstance(p, Reasoning))
     raw: Json

@@ -1,1 +1,1 @@
-"""The conversation in a terminal."""
+"""The chat in a terminal."""

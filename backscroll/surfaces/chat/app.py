@@ -1,6 +1,6 @@
-"""The conversation in a terminal: what is typed becomes a message, a slash command or a command of the shell; what happens is drawn.
+"""The chat in a terminal: input becomes a message, a slash command or a shell command; run events are drawn.
 
-Owns the `Talk` of this terminal and its loop. Inline, never full-screen: everything that was said stays in the scrollback.
+Owns the `Talk` of this terminal and its loop. Inline, never full-screen: the whole conversation stays in the scrollback.
 `startup` chooses the thread, `screen` draws, `person` asks, `slash` runs commands. Refuses: the work of the agent (`agent`), and
 every decision on what is stored.
 """
@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from backscroll.vocab.message import ContentLike
     from backscroll.vocab.task import Task
 
-#: Makes the agent of a thread; the person is ours.
+#: Makes the agent of a thread; the user it asks is this terminal's.
 MakeAgent = Callable[["Thread", TerminalPerson], "Agent"]
 
 
 class Chat:
-    """One conversation in one terminal."""
+    """One chat in one terminal."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Chat:
         self._figures = StatusFigures()
         self._task: Task | None = None
         self._get_remaining_pause = False
-        self._primed = False  # one more Ctrl-C leaves
+        self._primed = False  # another Ctrl-C leaves
         self._thread = thread
         self._agent = make_agent(thread, self._person)
         self._input: LineInput | None = None
@@ -102,50 +102,50 @@ class Chat:
 
     @property
     def thread(self) -> Thread:
-        """The conversation at hand."""
+        """The current thread."""
         return self._thread
 
     @property
     def agent(self) -> Agent:
-        """Who answers in it."""
+        """The agent of this chat."""
         return self._agent
 
     @property
     def root(self) -> Path:
-        """The folder it works in."""
+        """The folder that the agent works in."""
         return self._agent.root
 
     @property
     def console(self) -> Console:
-        """Where things are printed."""
+        """The console for output."""
         return self._console
 
     @property
     def width(self) -> int:
-        """Cells of a line."""
+        """The width of a line in cells."""
         return self._console.size.width
 
     def show(self, *what: RenderableType) -> None:
-        """Print something between the turns; words are made safe, drawings are taken as they are."""
+        """Print something between turns; text is made safe, renderables are printed as they are."""
         self._region.print(*(self._wrap_text(each) if isinstance(each, str) else each for each in what))
 
     def _wrap_text(self, words: str, style: str = "") -> Text:
-        """Words of ours in lines that fit, broken between Chinese characters too."""
+        """Return our own text in lines that fit, broken between Chinese characters too."""
         return Text("\n".join(wrap(safe(words), max(20, self.width - 1))), style=style)
 
     def ask(self, question: str, *, initial: str = "", lines: bool = False) -> str | None:
-        """A line (or, with `lines`, several) from the person; None where they turned away."""
+        """Ask the user for a line (or, with `lines`, several); None if they cancel."""
         with self.asking(bell=False):
             return asking.ask(question, initial=initial, lines=lines)
 
     def choose(self, title: str, options: Sequence[str], *, initial: int = 0) -> int | None:
-        """One of a few, by arrow keys or number; a long list narrows as one types. None where they turned away."""
+        """Let the user choose one option, by arrow keys or number; typing narrows a long list. None if they cancel."""
         with self.asking(bell=False):
-            # A menu that the person has called for: who knows it by heart may type on at once. What matters is confirmed.
+            # A menu that the user opened: they may type ahead if they know it. Important choices are confirmed.
             return asking.choose(title, options, initial=initial, filtering=len(options) > 9)
 
     def confirm(self, question: str, *, usual: bool = False) -> bool:
-        """Yes or no; Enter means what is usual, turning away means no."""
+        """Ask yes or no; Enter means the default, cancelling means no."""
         with self.asking(bell=False):
             words = f"{question} {t('chat.yes_usual') if usual else t('chat.no_usual')} "
             key = asking.press(words, ["y", "n", "\r"], self.ahead)
@@ -154,7 +154,7 @@ class Chat:
         return yes
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
-        """Draw what an agent does as it happens, until it is finished or stopped."""
+        """Draw the events of a run as they arrive, until it is finished or stopped."""
         # start-up: it draws Markdown, which is loaded while the user types
         from backscroll.surfaces.chat.screen.player import Player
 
@@ -193,14 +193,14 @@ class Chat:
         return player.finished
 
     def _record_end(self, how: str) -> None:
-        """Let the next start know how a run ended; one that it knows nothing of broke off."""
+        """Record how a run ended, for the next start; a run without a record was cut off."""
         try:
             mark_ended(self._thread, how)
         except BackscrollError as error:
             self._trouble(error)
 
     def say(self, text: str) -> Finished | None:
-        """Send a message as if the person had typed it."""
+        """Send a message as if the user had typed it."""
         try:
             content = composing.message(self, text, self._attachments, self._pastes)
         except BackscrollError as error:
@@ -210,7 +210,7 @@ class Chat:
 
     def _say(self, content: ContentLike, text: str) -> Finished | None:
         if not self._thread.info.title:
-            # Not by the person: their `/undo` is for what they did themselves.
+            # Not as the user: their `/undo` is for their own changes.
             self._thread.as_actor(AGENT).rename(title_from(self._pastes.whole(text)))
         try:
             happenings = self._agent.events(content)
@@ -223,7 +223,7 @@ class Chat:
         return done
 
     def switch(self, thread: Thread, *, answer: bool = False) -> None:
-        """Go on in another conversation; with `answer`, its last message is answered at once."""
+        """Switch to another conversation; with `answer`, its last message is answered at once."""
         agent = self._make_agent(thread, self._person)
         self._cool()
         self._agent.close()
@@ -241,7 +241,7 @@ class Chat:
         self._get_remaining_pause = True
 
     def unfold(self, number: int | None = None) -> None:
-        """Show what is behind a folded line, by its number or the last one."""
+        """Show a folded line in full, by its number or the last one."""
         fold = self._folds.get(number)
         if fold is None:
             self.show(
@@ -254,12 +254,12 @@ class Chat:
 
     @property
     def ahead(self) -> TypeaheadGuard:
-        """Keeps keys that were pressed before a question stood there for the next message."""
+        """Keeps keys pressed before a question appeared for the next message."""
         return self._interrupts.ahead
 
     @contextmanager
     def asking(self, *, bell: bool = True) -> Generator[None]:
-        """The terminal for a question: the drawing away, keys typed before it put aside."""
+        """Prepare the terminal for a question: live lines removed, earlier keys put aside."""
         with self._region.pause_drawing(), self._interrupts.pause_listening():
             if bell and self._console.is_terminal:
                 self._console.file.write("\a")
@@ -269,7 +269,7 @@ class Chat:
     # -- the loop --------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Talk until the person leaves."""
+        """Run the chat until the user leaves."""
         with suspendable(self._region), quiet_terminal(), ending_orderly():
             self._run()
 
@@ -281,7 +281,7 @@ class Chat:
             text, cursor = "", None
             while not self._get_remaining_pause:
                 try:
-                    # Nobody types so many lines while the agent works: what is long was pasted.
+                    # Nobody types so many lines while the agent works: long input was pasted.
                     text += self._pastes.fold(self._interrupts.take_typed_text(), text)
                     typed = self._read(text, cursor)
                 except KeyboardInterrupt:
@@ -307,12 +307,12 @@ class Chat:
     def _take(self, typed: str) -> None:
         try:
             self.take(typed)
-        except KeyboardInterrupt:  # of something that is no run: a search, a long listing
+        except KeyboardInterrupt:  # of something other than a run: a search, a long listing
             self.show(Text(t("cli.interrupted"), style="yellow"))
             self._primed = True
 
     def take(self, typed: str) -> None:
-        """What the person typed: a command of ours, one of the shell, or a message."""
+        """Handle input: a slash command, a shell command, or a message."""
         # start-up: with the first line that is sent
         from backscroll.surfaces.chat.slash import registry
 
@@ -342,7 +342,7 @@ class Chat:
         return self._input.read(text, cursor)
 
     def _warm(self, line: LineInput) -> None:
-        """Load what the first answer needs as soon as the prompt stands; before that it would only make the person wait."""
+        """Load what the first answer needs once the prompt is shown; earlier, the user would have to wait for it."""
         warming = self._warming = AgentWarmup(self._agent, also=_load_player)
 
         def stands(_: object) -> None:
@@ -356,7 +356,7 @@ class Chat:
             self._warming = None
 
     def _aside(self, key: ScreenAction) -> tuple[str, int]:
-        """A key that needs the screen; gives the text to go on with."""
+        """Handle a key that needs the screen; return the text to continue with."""
         text, cursor = key.text, key.cursor
         try:
             match key.act:
@@ -377,7 +377,7 @@ class Chat:
         return text, cursor
 
     def _offer_to_go_on(self) -> None:
-        """What broke off is offered; what the person ended on purpose is told, with the way to go on."""
+        """Offer to continue an interrupted run; for one that the user ended on purpose, only say how to continue."""
         left = self._agent.unfinished
         if not left:
             return
@@ -397,14 +397,14 @@ class Chat:
         return replace(figures, works=0 if worker is None else worker.busy)
 
     def _estimate_cost(self, sent: int, cached: int, received: int) -> int | None:
-        """What an answer that still comes would cost, in US dollars × 10⁹; None where nobody knows."""
+        """Return the estimated cost of an answer in progress, in US dollars × 10⁹; None if the price is unknown."""
         agent = self._agent
         tokens = {"input": sent, "cached": cached, "output": received}
         cost = expected_cost(self._engine, agent.model, provider=agent.provider_name, **tokens)
         return None if cost is None else round(cost * 1e9)
 
     def _refresh(self) -> None:
-        """Look at what may have changed between the turns."""
+        """Update what may have changed between turns."""
         agent = self._agent
         self._figures = self._update_figures(
             replace(self._figures, offline=agent.offline, provider=agent.provider_name, model=agent.model)
@@ -412,14 +412,14 @@ class Chat:
         self._task = self._thread.tasks.current()
 
     def _bars(self, room: int) -> list[str]:
-        """The two lines below the input."""
+        """Return the two lines below the input."""
         line = status_line(self._figures, room)
         if self._primed:
             line = t("chat.once_more")
         return [taskbar.task_line(self._task, room), line]
 
     def _unfold_running(self) -> None:
-        """Ctrl-O while an agent works."""
+        """Handle Ctrl-O while an agent works."""
         with self._region.lock:
             self.unfold()
 

@@ -1,4 +1,4 @@
-"""`chat`: talk with the agent in this terminal; also what `backscroll` alone does in one."""
+"""`chat`: talk to the agent in this terminal; also the default of `backscroll` in a terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def chat_command(
     approve: str | None,
     sandbox: str | None,
 ) -> None:
-    """Talk with the agent in this terminal."""
+    """Talk to the agent in this terminal."""
     session.sandbox, session.user = sandbox, user
     chat(
         session,
@@ -72,10 +72,10 @@ def chat(
     root: str | None = None,
     approve: str | None = None,
 ) -> None:
-    """Open the store, find the thread, and talk until the person leaves."""
+    """Open the store, find the thread, and run the chat until the user leaves."""
     if session.as_json or not in_terminal():
         raise InvalidInput(t("chat.needs_terminal"), hint=t("chat.needs_terminal_hint"))
-    # start-up: the help page of this command does without; and before the store is opened, while nothing is collected
+    # start-up: the help page of this command does not need it; before the store is opened, while collection is paused
     from backscroll.agent.agent import Agent
     from backscroll.surfaces.chat.app import Chat
     from backscroll.surfaces.chat.screen.console import make_console
@@ -108,5 +108,5 @@ def chat(
 
 
 def in_terminal() -> bool:
-    """True if standard input and output are terminals."""
+    """Return True if standard input and output are terminals."""
     return sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,4 +1,4 @@
-"""What may be typed next, for slash commands and mentions alike: one completion, and the turns that can be named."""
+"""Completions for slash commands and mentions, and the turns that can be named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One way to go on: `text` replaces what stands from `start` (0 or less, counted from the cursor) on."""
+    """One completion: `text` replaces everything from `start` (0 or less, counted from the cursor) on."""
 
     text: str
     display: str
@@ -23,6 +23,6 @@ class Completion:
 
 
 def recent_turn_numbers(talk: Talk, most: int = 20) -> list[tuple[str, str]]:
-    """The last turns, newest first: number and how they begin; for completion."""
+    """Return the last turns, newest first: number and opening words; for completion."""
     turns = talk.thread.recent_turns(most)
     return [(str(x.sequence), cut(one_line(x.user_input[:200]), 50)) for x in reversed(turns) if x.sequence]

@@ -1,7 +1,7 @@
-"""The person at this terminal: approves, refuses with a reason, judges results, answers questions.
+"""The user at this terminal: approves, refuses with a reason, judges results, answers questions.
 
-Owns what is shown before a decision (the command to the letter, the diff, warnings, that it was refused before) and the keys of
-it. A key that was pressed before the question stood there decides nothing. Escape and Ctrl-C stop the run.
+Owns what is shown before a decision (the exact command, the diff, warnings, an earlier refusal) and its
+keys. A key that was pressed before the question appeared decides nothing. Escape and Ctrl-C stop the run.
 Refuses: rules (`agent/approval/approval`).
 """
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 _SPANS: tuple[Span, ...] = ("once", "session", "project", "always")
 _KINDS = {"words": "chat.wider_words", "below": "chat.wider_below", "folder": "chat.wider_folder"}
-_TEXT = 30  # lines of a preview's text that are shown at once
+_TEXT = 30  # lines of a preview's text shown at once
 
 
 class QuestionScreen(Protocol):
-    """Where questions are shown: the live lines are away, nothing typed ahead is left, and the bell has rung."""
+    """Where questions are shown: the live lines are removed, nothing typed ahead is left, and the bell has rung."""
 
     def asking(self) -> AbstractContextManager[None]:
-        """For the time of a question."""
+        """Prepare the screen for a question."""
         ...
 
     def show(self, *what: RenderableType) -> None:
@@ -47,26 +47,26 @@ class QuestionScreen(Protocol):
 
     @property
     def width(self) -> int:
-        """Cells of a line."""
+        """The width of a line in cells."""
         ...
 
     @property
     def ahead(self) -> TypeaheadGuard | None:
-        """Keeps keys that were pressed before a question stood there from deciding it."""
+        """Keeps keys pressed before a question appeared from deciding it."""
         ...
 
 
 class TerminalPerson:
-    """Asks whoever sits at the terminal."""
+    """Asks the user at the terminal."""
 
     def __init__(self, place: QuestionScreen) -> None:
         self._place = place
-        self.proposed: dict[str, Proposal] = {}  # what was asked about, by call
+        self.proposed: dict[str, Proposal] = {}  # what was asked about, by call id
 
     # -- approval --------------------------------------------------------------------------------------------
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
-        """One decision for each, one by one or all at once."""
+        """Return a decision for each proposal, one by one or all at once."""
         self.proposed.clear()
         self.proposed.update({proposal.call_id: proposal for proposal in proposals})
         with self._place.asking():
@@ -91,7 +91,7 @@ class TerminalPerson:
     def _one(
         self, proposal: Proposal, number: int, of: int, rest: Sequence[Proposal]
     ) -> tuple[Decision, bool]:
-        """A decision, and whether it is meant for all that follow."""
+        """Ask about one proposal; return the decision, and whether it applies to all that follow."""
         self._place.show("", *proposal_lines(proposal, number, of, self._place.width))
         words, keys = _keys(proposal, several=number < of)
         while True:
@@ -106,7 +106,7 @@ class TerminalPerson:
                 return decision, key in {"+", "-"}
 
     def _confirm_unseen(self, rest: Sequence[Proposal], number: int, of: int) -> bool:
-        """Nothing is allowed unseen: what one line did not show of the others is shown first, and asked for once more."""
+        """Confirm approval of the rest: what a single line did not show is shown first, then asked about again."""
         room = self._place.width - 1
         hidden = [(n, p) for n, p in enumerate(rest, number + 1) if not _fits_a_line(p, n, room)]
         if not hidden:
@@ -116,7 +116,7 @@ class TerminalPerson:
         return asking.press(t("chat.approve_all_sure"), ["y", "n"], self._place.ahead) == "y"
 
     def _decision(self, key: str, proposal: Proposal) -> Decision | None:
-        """What a key means; None where the person came back from a further question."""
+        """Return the decision of a key; None if the user came back from a further question."""
         pattern = suggest_rule(proposal)
         match key:
             case "n" | "-":
@@ -132,7 +132,7 @@ class TerminalPerson:
                 return Decision(True)
 
     def _wider(self, proposal: Proposal, narrow: str) -> Decision | None:
-        """A rule that covers more: chosen on purpose, and shown with what it would let through before it is made."""
+        """Offer a rule that covers more: chosen explicitly, and shown with what it would allow before it is made."""
         rules = wider_rules(proposal)
         lines = [wider_line(rule) for rule in rules]
         found = asking.choose(t("chat.wider_title"), [*lines, t("chat.wider_own")], ahead=self._place.ahead)
@@ -149,7 +149,7 @@ class TerminalPerson:
         return self._for_longer(rule.pattern)
 
     def _for_longer(self, pattern: str) -> Decision | None:
-        """For how long; None where the person came back from here."""
+        """Ask for how long a rule applies; None if the user came back from here."""
         shown = one_line(pattern) or t("chat.exactly_this")
         found = asking.choose(
             t("chat.for_how_long", pattern=shown),
@@ -165,7 +165,7 @@ class TerminalPerson:
     # -- results and questions -------------------------------------------------------------------------------
 
     def judge(self, result: str, command: str = "") -> Judgement:
-        """Is it done? Not yet takes feedback, and pictures by their paths."""
+        """Ask whether the task is done. "Not yet" takes feedback, and images by their paths."""
         with self._place.asking():
             self._place.show("", Text(t("chat.result_title"), style="bold green"))
             self._place.show(*_markdown(self._place, result))
@@ -203,7 +203,7 @@ class TerminalPerson:
         return Judgement(False, feedback.strip(), tuple(images))
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str | None:
-        """One of the options, or an answer of one's own; None leaves the question open."""
+        """Return one of the options, or the user's own text; None leaves the question open."""
         with self._place.asking():
             self._place.show("", Text(t("chat.question_title"), style="bold cyan"))
             self._place.show(*_markdown(self._place, question))
@@ -223,7 +223,7 @@ class TerminalPerson:
                 return None
             if found < len(options):
                 return options[found]
-            ahead = None  # who chose to answer in own words may type on at once
+            ahead = None  # a user who chose to answer in their own words may type at once
         given = asking.ask(t("chat.answer_free"), lines=True, ahead=ahead)
         return given.strip() if given is not None and given.strip() else None
 
@@ -232,7 +232,7 @@ class TerminalPerson:
 
 
 def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list[Text]:
-    """A proposal as one decides on it; what speaks against it stands last, where the keys are."""
+    """Return a proposal for a decision; warnings come last, next to the keys."""
     preview = proposal.preview
     place = f" ({number}/{of})" if of > 1 else ""
     title = t(f"chat.wants_{proposal.effect}", tool=one_line(proposal.tool))
@@ -261,12 +261,12 @@ def proposal_lines(proposal: Proposal, number: int, of: int, width: int) -> list
 
 
 def _render_list_line(proposal: Proposal, number: int) -> str:
-    """A proposal on one line of a list."""
+    """Return a proposal as one line of a list."""
     return f"  {number}. {one_line(proposal.tool)}  {one_line(say(proposal.preview.line))}"
 
 
 def _fits_a_line(proposal: Proposal, number: int, room: int) -> bool:
-    """True where its line in the list shows all there is to see."""
+    """Return True if its line in the list shows everything."""
     preview, line = proposal.preview, _render_list_line(proposal, number)
     more = (
         preview.diff
@@ -280,47 +280,47 @@ def _fits_a_line(proposal: Proposal, number: int, room: int) -> bool:
 
 
 def whole_preview(proposal: Proposal) -> list[Text]:
-    """Everything there is to see, however long."""
+    """Return the complete preview, however long."""
     out = [Text(f"  {line}") for line in safe(proposal.preview.text).rstrip("\n").split("\n") if line]
     return [*out, *diff_lines(proposal.preview.diff, None)]
 
 
 def suggest_rule(proposal: Proposal) -> str:
-    """What a lasting decision covers, as the rules would write it; empty: exactly this call."""
+    """Return what a lasting decision covers, as a rule is written; empty: exactly this call."""
     return approval_offers.suggest_rule(proposal) if proposal.narrow is None else proposal.narrow
 
 
 def wider_rules(proposal: Proposal) -> tuple[WiderRule, ...]:
-    """What it may cover beyond that, if the person wants it."""
+    """Return wider rules that the user may choose."""
     return approval_offers.wider(proposal) if proposal.narrow is None else proposal.wider
 
 
 def own_rule(proposal: Proposal, pattern: str) -> WiderRule:
-    """A pattern that the person wrote, with what it would let through."""
+    """Return a pattern that the user wrote, with what it would allow."""
     examples = approval_offers.examples_of(pattern) if proposal.effect == "command" else ()
     return WiderRule(pattern, "own", examples)
 
 
 def wider_line(rule: WiderRule) -> str:
-    """A wider rule on one line of a list."""
+    """Return a wider rule as one line of a list."""
     return t("chat.wider_line", pattern=one_line(rule.pattern), kind=t(_KINDS[rule.kind]))
 
 
 def wider_lines(rule: WiderRule) -> list[Text]:
-    """A wider rule as one decides on it: what it is, what it lets through, and what is asked about all the same."""
+    """Return a wider rule for a decision: what it is, what it allows, and what still requires approval."""
     out = [Text(t("chat.wider_allows", pattern=one_line(rule.pattern)), style="bold yellow")]
     out += [Text(f"    {one_line(say(example))}") for example in rule.examples]
     return [*out, Text(f"  {t('chat.wider_still')}", style="dim")]
 
 
 def protected_words(proposal: Proposal) -> str:
-    """Which protected path a call touches, and why it is one."""
+    """Return which protected path a call touches, with the reason."""
     path, _, why = proposal.protected.rpartition(": ")
     return t("chat.protected", path=one_line(path), why=one_line(say(why)))
 
 
 def _keys(proposal: Proposal, *, several: bool) -> tuple[str, list[str]]:
-    """The keys that decide, and how they are told."""
+    """Return the keys that decide, and their labels."""
     words, keys = [t("chat.approve_keys")], ["y", "n", "a", "s"]
     if proposal.protected:
         words, keys = [t("chat.approve_once_keys")], ["y", "n"]
@@ -346,7 +346,7 @@ def _more(proposal: Proposal) -> bool:
 
 
 def _hanging(lines: Iterable[str], room: int) -> Iterator[str]:
-    """Lines that fit; what a long one goes on with stands further in."""
+    """Yield lines that fit; continuation lines are indented."""
     for line in lines:
         for number, piece in enumerate(wrap(line, room - 4)):
             yield f"{'    ' if number else '  '}{piece}"

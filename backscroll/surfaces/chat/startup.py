@@ -1,6 +1,6 @@
-"""Beginning a chat: which thread, in which folder.
+"""Starting a chat: which thread, in which folder.
 
-Owns finding the newest thread of a folder, making a new one, and that an empty one is used again instead of leaving a trail of
+Owns finding the newest thread of a folder, making a new one, and reusing an empty one instead of leaving a trail of
 empty threads. Refuses: opening the store and drawing.
 """
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.vocab.thread import ThreadInfo
 
-_LOOKED = 300  # newest threads among which one of this folder is looked for
+_LOOKED = 300  # newest threads that are searched for one of this folder
 _TITLE = 60
 
 
 def folder(given: str | None) -> Path:
-    """The folder to work in, where it exists."""
+    """Return the folder to work in; raise an error if it does not exist."""
     path = Path(given).expanduser() if given else Path.cwd()
     if not path.is_dir():
         raise NotFound(t("chat.no_folder", path=str(path)), hint=t("chat.no_folder_hint"))
@@ -35,14 +35,14 @@ def folder(given: str | None) -> Path:
 
 
 def newest_of(engine: Engine, root: Path) -> ThreadInfo | None:
-    """The thread of a folder that was last written to."""
+    """Return the thread of a folder that was last written to."""
     user = engine.settings.user or None
     found = engine.threads(user=user, limit=_LOOKED)
     return next((i for i in found if of_folder(i, root) and not i.forgotten), None)
 
 
 def new_thread(engine: Engine, root: Path, title: str = "") -> Thread:
-    """A thread for a folder: the newest one where it is still empty, else a new one."""
+    """Return a thread for a folder: the newest one if it is still empty, else a new one."""
     newest = newest_of(engine, root)
     fresh = newest is not None and not newest.messages and not newest.title and not title
     if newest is not None and fresh and newest.user == engine.settings.user:
@@ -62,7 +62,7 @@ def thread_for(
     new: bool = False,
     user: str | None = None,
 ) -> Thread | None:
-    """The thread that is asked for, of `user` where one is given; None where the person turned away from choosing one."""
+    """Return the requested thread, of `user` if one is given; None if the user cancelled the picker."""
     if [name is not None, last, pick, new].count(True) > 1:
         raise InvalidInput(t("chat.one_way"), hint=t("chat.one_way_hint"))
     if name is not None:
@@ -81,15 +81,15 @@ def thread_for(
 
 
 def verdict_given(thread: Thread) -> bool:
-    """True where the last thing that happened is a result put before the person: whatever they said ended the run."""
+    """Return True if the last message is a result shown to the user: their verdict ended the run."""
     newest = next(iter(thread.messages(0, 1, newest_first=True)), None)
     if newest is None or newest.role != "tool":
         return False
     judged = any(isinstance(p, ToolResult) and p.name == "attempt_completion" for p in newest.parts)
     act = cast("dict[str, Json]", newest.content.metadata.get("act") or {})
-    return judged and "result" in (act.get("facts") or ())  # one that is worked on at once has none
+    return judged and "result" in (act.get("facts") or ())  # a task that is worked on at once has none
 
 
 def title_from(text: str) -> str:
-    """A title from the first words that were said."""
+    """Make a title from the first message."""
     return cut(one_line(text), _TITLE)

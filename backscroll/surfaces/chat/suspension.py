@@ -1,8 +1,8 @@
-"""Ctrl-Z and `fg`: the shell gets its terminal back as it was, and the chat goes on where it stood.
+"""Ctrl-Z and `fg`: restore the terminal for the shell, and resume the chat.
 
-Owns the signal that suspends. While an answer comes, the live lines go, the cursor is shown and the terminal's modes are those from
-before the chat; after `fg` all of it is as it was. The prompt and questions suspend themselves and pass by here. Refuses: stopping
-the agent's work: its commands run on, in groups of their own.
+Owns the signal that suspends. During an answer, the live lines are removed, the cursor is shown and the terminal's modes are those from
+before the chat; after `fg` everything is restored. The prompt and questions suspend themselves through here. Refuses: stopping
+the agent's work: its commands keep running, in groups of their own.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Protocol
 
 
 class SuspendedDrawing(Protocol):
-    """What is drawn at the time, as far as suspending needs it."""
+    """The current drawing, as far as suspending needs it."""
 
     @property
     def lock(self) -> threading.RLock:
-        """Held while something is drawn."""
+        """A lock that is held while something is drawn."""
         ...
 
     def leave(self) -> None:
-        """Take the live lines away."""
+        """Remove the live lines."""
         ...
 
     def come_back(self) -> None:
@@ -34,18 +34,18 @@ class SuspendedDrawing(Protocol):
         ...
 
 
-_SECONDS = 0.5  # that a picture which is just being drawn may take
+_SECONDS = 0.5  # seconds that a drawing in progress may take
 
 
 def suspend() -> None:
-    """Suspend this program alone: of a whole group, a child that is just being made would stop too, and we would wait for it."""
+    """Suspend this program alone: in a whole group, a child that is just being started would stop too, and we would wait for it."""
     if sys.platform != "win32":
         os.kill(os.getpid(), signal.SIGTSTP)
 
 
 @contextmanager
 def suspendable(region: SuspendedDrawing) -> Generator[None]:
-    """For as long as the block runs, Ctrl-Z leaves a sane terminal; where programs cannot be suspended, nothing changes."""
+    """While the block runs, make Ctrl-Z restore the terminal; if programs cannot be suspended, nothing changes."""
     main = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not main or not sys.stdin.isatty():
         yield
@@ -66,7 +66,7 @@ def suspendable(region: SuspendedDrawing) -> Generator[None]:
             region.leave()
             termios.tcsetattr(handle, termios.TCSANOW, before)
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-            signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)  # here the program stands still
+            signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)  # the program is suspended here
             signal.signal(signal.SIGTSTP, handle_suspend)
             termios.tcsetattr(handle, termios.TCSANOW, ours)
             region.come_back()

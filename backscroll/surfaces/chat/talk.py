@@ -1,4 +1,4 @@
-"""What a slash command gets to work with: the conversation as it stands, and ways to ask and to show.
+"""What a slash command works with: the current conversation, and ways to ask and to print.
 
 Owns the protocol between the terminal (`app`) and the slash commands (`slash`), so that neither imports the other. Refuses:
 drawing, reading keys.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Talk(Protocol):
-    """One conversation in one terminal."""
+    """One chat in one terminal."""
 
     @property
     def engine(self) -> Engine:
@@ -29,50 +29,50 @@ class Talk(Protocol):
 
     @property
     def thread(self) -> Thread:
-        """The conversation at hand."""
+        """The current thread."""
         ...
 
     @property
     def agent(self) -> Agent:
-        """Who answers in it."""
+        """The agent of this chat."""
         ...
 
     @property
     def root(self) -> Path:
-        """The folder it works in."""
+        """The folder that the agent works in."""
         ...
 
     @property
     def console(self) -> Console:
-        """Where things are printed."""
+        """The console for output."""
         ...
 
     def show(self, *what: RenderableType) -> None:
-        """Print something between the turns."""
+        """Print something between turns."""
         ...
 
     def ask(self, question: str, *, initial: str = "", lines: bool = False) -> str | None:
-        """A line (or, with `lines`, several) from the person; None where they turned away (Ctrl-C, Ctrl-D, Escape)."""
+        """Ask the user for a line (or, with `lines`, several); None if they cancel (Ctrl-C, Ctrl-D, Escape)."""
         ...
 
     def choose(self, title: str, options: Sequence[str], *, initial: int = 0) -> int | None:
-        """One of a few, by arrow keys or number; None where they turned away."""
+        """Let the user choose one option, by arrow keys or number; None if they cancel."""
         ...
 
     def confirm(self, question: str, *, usual: bool = False) -> bool:
-        """Yes or no."""
+        """Ask yes or no."""
         ...
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
-        """Draw what an agent does as it happens, until it is finished or stopped."""
+        """Draw the events of a run as they arrive, until it is finished or stopped."""
         ...
 
     def say(self, text: str) -> Finished | None:
-        """Send a message as if the person had typed it."""
+        """Send a message as if the user had typed it."""
         ...
 
     def switch(self, thread: Thread, *, answer: bool = False) -> None:
-        """Go on in another conversation; with `answer`, its last message is answered at once."""
+        """Switch to another conversation; with `answer`, its last message is answered at once."""
         ...
 
     def leave(self) -> None:

@@ -1,1 +1,1 @@
-"""The command line. `main` is the door, `group` knows the commands, `commands/` holds them, the rest draws what they say."""
+"""The command line. `main` is the entry point, `group` finds the commands, `commands/` holds them, the rest draws their output."""

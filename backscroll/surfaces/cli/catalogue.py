@@ -1,10 +1,10 @@
-"""Which commands there are, what they are for, and where they live. Imports nothing, so that help is instant."""
+"""The commands, their purpose, and where they live. Imports nothing, so that help is instant."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-#: The commands by what they are for, in the order of the help page.
+#: The commands by purpose, in the order of the help page.
 SECTIONS: Mapping[str, Sequence[str]] = {
     "act": ("chat", "run", "permissions", "mcp"),
     "read": ("threads", "show", "search", "recall", "log", "revisions", "diff", "summary", "operations"),
@@ -20,7 +20,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "more": ("config", "models", "demo", "completion"),
 }  # fmt: skip
 
-#: Old names of commands and what they are called now; they work for one release, with a warning.
+#: Old names of commands, with the new ones; they work for one release, with a warning.
 RENAMED: Mapping[str, str] = {"tools": "operations", "task title": "task rename"}
 
 #: The module that holds a command: one in `commands/`, or its full name.

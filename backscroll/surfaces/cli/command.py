@@ -1,7 +1,7 @@
-"""A command of ours: its texts come from `i18n`, its help page is drawn by `help_page`, and it knows the global options.
+"""Base class of our commands: texts from `i18n`, a help page drawn by `help_page`, and the global options.
 
-Texts are looked up when they are shown, under `help.<command>.<parameter>`, so declarations below say only what can be
-typed. Refuses: doing anything; the functions in `commands/` do.
+Texts are looked up when they are shown, under `help.<command>.<parameter>`, so declarations below only define the
+syntax. Refuses: doing anything; the functions in `commands/` do.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Work = Callable[..., None]
 
 
 class Command(click.Command):
-    """One command; its function gets the session first, then its parameters by name."""
+    """A command; its function gets the session first, then its parameters by name."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 - click's signature
-        """`-h` and `--help`."""
+        """Return the option `-h` and `--help`."""
         return help_option()
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the page in the language in use."""
+        """Write the help page in the language in use."""
         formatter.write(help_page.of_command(self, ctx))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the function with the session of this run; an empty name is refused before anything is done."""
+        """Run the function with the session of this run; an empty name is rejected before anything is done."""
         assert self.callback is not None
         _warn_renamed(ctx)
         for param in self.params:
@@ -42,14 +42,14 @@ class Command(click.Command):
 
 
 def _warn_renamed(ctx: click.Context) -> None:
-    """Warn on standard error where a command was called by an old name."""
+    """Warn on standard error if a command was called by an old name."""
     typed = " ".join(ctx.command_path.split()[1:])
     if typed in RENAMED:
         session_of(ctx).screen.warning(t("cli.renamed", old=typed, new=RENAMED[typed]))
 
 
-#: Parameters that hold words, which may be empty. All others name something, and an empty name (a variable of a script that
-#: is not set) must not come to mean "none", "the usual one" or "all".
+#: Parameters that hold text, which may be empty. All others name something, and an empty name (an unset variable of a
+#: script) must not mean "none", "the default" or "all".
 _WORDS = frozenset(
     {
         "author",
@@ -70,12 +70,12 @@ _WORDS_OF = frozenset({("commit", "message"), ("config", "value"), ("operations"
 
 
 def holds_words(command: str, name: str) -> bool:
-    """True for a parameter that holds words, not a name."""
+    """Return True for a parameter that holds text, not a name."""
     return name in _WORDS or (command, name) in _WORDS_OF
 
 
 def _refuse_blank(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """A usage error where a parameter that names something was given an empty text."""
+    """Raise a usage error if a parameter that names something was given an empty text."""
     name = param.name or ""
     if holds_words(ctx.command.name or "", name):
         return
@@ -87,7 +87,7 @@ def _refuse_blank(ctx: click.Context, param: click.Parameter, value: Any) -> Non
 
 
 def command(name: str, *params: click.Parameter) -> Callable[[Work], Command]:
-    """Make a function a command."""
+    """Turn a function into a command."""
 
     def build_command(work: Work) -> Command:
         return Command(name, callback=work, params=[*params, *global_options()])
@@ -96,14 +96,14 @@ def command(name: str, *params: click.Parameter) -> Callable[[Work], Command]:
 
 
 def session_of(ctx: click.Context) -> CliSession:
-    """The session of this run."""
+    """Return the session of this run."""
     session = ctx.find_root().ensure_object(CliSession)
     assert isinstance(session, CliSession)
     return session
 
 
 def help_option() -> click.Option:
-    """The option that shows help and ends the run."""
+    """Return the option that shows help and exits."""
 
     def show(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
@@ -121,7 +121,7 @@ def help_option() -> click.Option:
 
 
 def global_options() -> list[click.Parameter]:
-    """The options that may stand before or after the command."""
+    """Return the options that may come before or after the command."""
     return [
         click.Option(["--store"], metavar="FILE", expose_value=False, callback=_keep("store")),
         click.Option(["--actor"], metavar="NAME", expose_value=False, callback=_keep("actor")),
@@ -146,7 +146,7 @@ def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
 
 def _choose_output(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
-    """`--json` or `--jsonl`, before the command or after it, but not both."""
+    """Set `--json` or `--jsonl`, before or after the command, but not both."""
     if value and not ctx.resilient_parsing:
         session, lines = session_of(ctx), param.name == "as_lines"
         if session.as_json and session.as_lines != lines:
@@ -156,7 +156,7 @@ def _choose_output(ctx: click.Context, param: click.Parameter, value: bool) -> b
 
 
 def _check_language(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    # The language itself was chosen before parsing (`language.chosen`); here a wrong name is refused.
+    # The language itself was chosen before parsing (`language.choose_language`); here a wrong name is rejected.
     return None if value is None else check_language(value)
 
 
@@ -164,34 +164,34 @@ def _check_language(_ctx: click.Context, _param: click.Parameter, value: str | N
 
 
 def thread_argument(*, required: bool = True) -> click.Argument:
-    """A thread: the first digits of its id, or `last`."""
+    """Return an argument for a thread: an id prefix, or `last`."""
     metavar = "THREAD" if required else "[THREAD]"
     return click.Argument(["thread"], metavar=metavar, required=required, shell_complete=_threads)
 
 
 def message_argument(*, required: bool = True) -> click.Argument:
-    """A message: its number, its id, or `last`."""
+    """Return an argument for a message: its number, its id, or `last`."""
     return click.Argument(["message"], metavar="MESSAGE" if required else "[MESSAGE]", required=required)
 
 
 def messages_argument(*, required: bool = True) -> click.Argument:
-    """One or more messages."""
+    """Return an argument for one or more messages."""
     metavar = "MESSAGE..." if required else "[MESSAGE...]"
     return click.Argument(["messages"], metavar=metavar, nargs=-1, required=required)
 
 
 def option(*names: str, **more: Any) -> click.Option:
-    """An option; its help text is found by its name."""
+    """Return an option; its help text is found by its name."""
     return click.Option(list(names), **more)
 
 
 def flag(*names: str, **more: Any) -> click.Option:
-    """An option that is on or off."""
+    """Return an option that is on or off."""
     return click.Option(list(names), is_flag=True, **more)
 
 
 def limit_option(default: int) -> click.Option:
-    """How many to show; 0 for all."""
+    """Return an option for how many to show; 0 for all."""
     return click.Option(
         ["-n", "--limit"], type=click.IntRange(min=0), default=default, metavar="N", show_default=True
     )

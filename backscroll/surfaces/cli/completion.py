@@ -1,4 +1,4 @@
-"""What the shell offers when a thread is expected (ids with their titles), a node of the graph, or what is known of one."""
+"""Shell completion of threads (ids with their titles), nodes of the graph, and their predicates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 50
 
 
 def threads(session: CliSession, incomplete: str) -> Sequence[CompletionItem]:
-    """Threads whose id begins so; a store that cannot be read offers nothing, quietly."""
+    """Return threads with this id prefix; an unreadable store offers nothing, silently."""
     items = [CompletionItem("last", help=t("overview.to_last"))] if "last".startswith(incomplete) else []
     try:
         with session.engine() as engine:
@@ -30,7 +30,7 @@ def threads(session: CliSession, incomplete: str) -> Sequence[CompletionItem]:
 
 
 def nodes(session: CliSession, thread: str, incomplete: str) -> Sequence[CompletionItem]:
-    """Nodes of a thread's graph whose name begins so, with their types."""
+    """Return nodes of a thread's graph with this name prefix, with their types."""
     # start-up: loaded when the command runs
     from backscroll.engine.knowledge.graph_shapes import type_words
 
@@ -49,7 +49,7 @@ def nodes(session: CliSession, thread: str, incomplete: str) -> Sequence[Complet
 
 
 def predicates(session: CliSession, thread: str, node: str, incomplete: str) -> Sequence[CompletionItem]:
-    """What is known about a node: attributes and relations, as they are written."""
+    """Return the known attributes and relations of a node, as they are written."""
     # start-up: loaded when the command runs
     from backscroll.engine.knowledge.graph_shapes import predicate_words
 

@@ -1,4 +1,4 @@
-"""Errors as people and programs read them: one line on what went wrong, one on what to do; or the same as JSON."""
+"""Rendering errors for users and programs: one line on what went wrong, one on what to do; or the same as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backscroll.surfaces.screen.screen import Screen
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """What is said about an error."""
+    """The texts and facts reported about an error."""
 
     kind: str
     message: str
@@ -59,5 +59,5 @@ def describe_error(error: Exception) -> ErrorReport:
 
 
 def kind_of(error: BackscrollError) -> str:
-    """The stable name of a class of errors: `NotFound` is `not_found`."""
+    """Return the stable name of an error class: `NotFound` is `not_found`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()

@@ -1,7 +1,7 @@
 """A family of commands: `backscroll task start`, `backscroll task list` … under one name.
 
-The texts of a member are found under `help.<family>-<member>`, a line about each under `help.<family>.<member>`. Without a member
-the page of the family is shown. Refuses: doing anything; the members do.
+The texts of a member are under `help.<family>-<member>`, a line about each under `help.<family>.<member>`. Without a member
+the help page of the family is shown. Refuses: doing anything; the members do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _page() -> None:
 
 
 class CommandFamily(click.Group):
-    """Several commands under one name; its members know the global options, and so does it."""
+    """Several commands under one name; the family and its members accept the global options."""
 
     def __init__(self, name: str, members: Sequence[Command]) -> None:
         super().__init__(name, callback=_page, params=global_options(), invoke_without_command=True)
@@ -37,18 +37,18 @@ class CommandFamily(click.Group):
             self.add_command(member, (member.name or "").removeprefix(f"{name}-"))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The members in the order in which they were given."""
+        """Return the members in the order in which they were given."""
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a member by its name, or by an old one."""
+        """Return a member by its name, or by an old one."""
         known = RENAMED.get(f"{self.name} {cmd_name}", cmd_name)
         return super().get_command(ctx, known.removeprefix(f"{self.name} "))
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 - click's signature
-        """`-h` and `--help`."""
+        """Return the option `-h` and `--help`."""
         return help_option()
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the page in the language in use."""
+        """Write the help page in the language in use."""
         formatter.write(help_page.of_family(self, ctx))

@@ -1,4 +1,4 @@
-"""Words that somebody gives a command: as an argument, on standard input, or in an editor."""
+"""Text given to a command: as an argument, on standard input, or in an editor."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STDIN = "-"
 
 
 def read_words(text: str | None) -> str:
-    """Words from an argument, or from standard input for `-` or nothing."""
+    """Return text from an argument, or from standard input for `-` or nothing."""
     if text is not None:
         return from_stdin() if text == STDIN else text
     words = "" if sys.stdin.isatty() else from_stdin()
-    if not words:  # an empty message must be asked for: "" or -
+    if not words:  # an empty message must be given explicitly: "" or -
         raise InvalidInput(t("words_in.missing"), hint=t("words_in.missing_hint"))
     return words
 
 
 def from_stdin() -> str:
-    """Everything on standard input; the line end that a shell adds is no part of it."""
+    """Read all of standard input, without the line end that a shell adds."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -39,7 +39,7 @@ def from_stdin() -> str:
 
 
 def edit_in_editor(text: str) -> str | None:
-    """What an editor makes of a text; None where it was left as it was."""
+    """Edit a text in an editor; None if it was not changed."""
     if not sys.stdin.isatty() and not os.environ.get("BACKSCROLL_EDITOR"):
         return read_words(None)
     command = _editor()
@@ -71,7 +71,7 @@ def _editor() -> list[str]:
 
 
 def save_aside(text: str) -> Path:
-    """Put words aside in a file, so that a failed edit loses nothing."""
+    """Save text to a file, so that a failed edit loses nothing."""
     handle, name = tempfile.mkstemp(prefix="backscroll-unsaved-", suffix=".md")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text + "\n")
@@ -79,7 +79,7 @@ def save_aside(text: str) -> Path:
 
 
 def words_of(content: Content) -> str:
-    """The words of a content that can be edited: its text, or the text of its only tool result."""
+    """Return the editable text of a content: its text, or the text of its only tool result."""
     if any(isinstance(part, Text) for part in content.parts):
         return content.text
     result = _only_result(content)
@@ -87,7 +87,7 @@ def words_of(content: Content) -> str:
 
 
 def with_words(content: Content, text: str) -> Content:
-    """The same content with other words: tool calls, images, thinking and metadata stay."""
+    """Return the same content with other text: tool calls, images, reasoning and metadata stay."""
     result = _only_result(content)
     if result is not None:
         others = tuple(p for p in result.content if not isinstance(p, Text))

@@ -22,14 +22,14 @@ def _module_of(command: str) -> ModuleType:
 
 
 class CommandTree(click.Group):
-    """All commands, none of them loaded."""
+    """All commands, loaded on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Every name, in the order of the help page."""
+        """Return every name, in the order of the help page."""
         return [name for names in SECTIONS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Load the one that is called."""
+        """Load the command that is called."""
         cmd_name = RENAMED.get(cmd_name, cmd_name)
         if cmd_name not in MODULES:
             return None
@@ -38,16 +38,16 @@ class CommandTree(click.Group):
         return found
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002 - click's signature
-        """`-h` and `--help`."""
+        """Return the option `-h` and `--help`."""
         return help_option()
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the page without loading any command."""
+        """Write the help page without loading any command."""
         formatter.write(help_page.of_program())
 
 
 def version() -> str:
-    """The line that `--version` prints."""
+    """Return the line that `--version` prints."""
     # start-up: only for `--version`
     import backscroll
 
@@ -61,7 +61,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its callback
-    """Without a command: the chat, or a friendly overview without a terminal."""
+    """Run the default without a command: the chat, or an overview if there is no terminal."""
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
         return
@@ -76,7 +76,7 @@ def _begin(*, version: bool = False) -> None:  # noqa: ARG001 - handled by its c
 
 
 def program() -> CommandTree:
-    """The program, made anew for every run, because its texts depend on the language."""
+    """Build the program, for every run anew, because its texts depend on the language."""
     asked = click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version)
     return CommandTree(
         "backscroll",

@@ -1,7 +1,7 @@
-"""Help pages, drawn in the language in use and wrapped for it.
+"""Help pages, written in the language in use and wrapped for it.
 
 The page of the whole program needs no command and not even click, which takes longer to load than everything else here: that
-page must be instant. Refuses: deciding what can be typed (`command` and `commands/` declare that).
+page must be instant. Refuses: defining the syntax (`command` and `commands/` do).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import click
 
 _WIDEST_TERM = 26
-#: The options of every command as they are typed, and the key of their text.
+#: The global options as typed, and the key of their text.
 GLOBAL_ROWS = (
     ("--store FILE", "store"),
     ("--actor NAME", "actor"),
@@ -33,7 +33,7 @@ _GLOBAL = {key for _, key in (*GLOBAL_ROWS, VERSION_ROW)}
 
 
 def of_program() -> str:
-    """The page of the whole program: commands by what they are for, then options and exit codes."""
+    """Return the page of the whole program: commands by purpose, then options and exit codes."""
     shorts, room = section("commands"), _room()
     typed = f"backscroll {t('cli.command_metavar')} {t('cli.options_metavar')}"
     out = [t("cli.usage", line=typed), ""]
@@ -50,7 +50,7 @@ def of_program() -> str:
 
 
 def of_command(command: click.Command, ctx: click.Context, *, shared: bool = True) -> str:
-    """The page of one command, with or without the options that all of them share."""
+    """Return the page of one command, with or without the global options."""
     name, room = command.name or "", _room()
     pieces = [piece for piece in command.collect_usage_pieces(ctx) if piece != "[OPTIONS]"]
     typed = " ".join([ctx.command_path, *pieces, t("cli.options_metavar")])
@@ -66,7 +66,7 @@ def of_command(command: click.Command, ctx: click.Context, *, shared: bool = Tru
 
 
 def of_family(family: click.Group, ctx: click.Context, *, shared: bool = True) -> str:
-    """The page of several commands under one name: a line about each."""
+    """Return the page of several commands under one name: a line about each."""
     name, room = family.name or "", _room()
     typed = f"{ctx.command_path} {t('cli.command_metavar')} {t('cli.options_metavar')}"
     out = [t("cli.usage", line=typed), "", *_indent_lines(t(f"help.{name}.about"), room)]
@@ -79,12 +79,12 @@ def of_family(family: click.Group, ctx: click.Context, *, shared: bool = True) -
 
 
 def _room() -> int:
-    """Lines of comfortable length, whatever the terminal."""
+    """Return a comfortable line length, at most the terminal's width."""
     return max(40, min(_columns(), 100))
 
 
 def _columns() -> int:
-    """As `shutil.get_terminal_size` finds them; that module loads every compression there is, and this page must be instant."""
+    """Return the terminal's width as `shutil.get_terminal_size` does; that module loads every compression module, and this page must be instant."""
     named = os.environ.get("COLUMNS", "")
     if named.isdecimal() and int(named):
         return int(named)
@@ -120,12 +120,12 @@ def _row(name: str, option: Any, ctx: click.Context) -> tuple[str, str]:
 
 
 def _help_of(command: str, parameter: str) -> str:
-    """What a parameter means: said for this command, or for all that have it."""
+    """Return the help of a parameter: for this command, or for all that have it."""
     return find(f"help.{command}.{parameter}") or t(f"help.shared.{parameter}")
 
 
 def _definitions(rows: Sequence[tuple[str, str]], room: int, column: int | None = None) -> Iterator[str]:
-    """Terms on the left, their meaning on the right; a term that is too wide gets a line of its own."""
+    """Yield terms on the left, their meaning on the right; a term that is too wide gets a line of its own."""
     left = column or min(_WIDEST_TERM, max((width(term) for term, _ in rows), default=0)) + 2
     for term, meaning in rows:
         lines = list(wrap(meaning, room - left - 2))

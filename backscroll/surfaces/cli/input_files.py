@@ -1,4 +1,4 @@
-"""Which files a path stands for: itself, or, for a folder that is no conversation of its own, the conversations inside."""
+"""Which files a path stands for: itself, or, for a folder that is not a conversation of its own, the conversations inside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SKIPPED = {"node_modules", "__pycache__", ".git", ".venv", "venv"}
 def taken_in(
     path: str, take: Callable[[str], list[ImportReport]], skipped: list[str]
 ) -> Iterator[ImportReport]:
-    """Import a path; whether a folder is a conversation by itself is for the formats to say."""
+    """Import a path; the formats determine whether a folder is a conversation by itself."""
     place = Path(path).expanduser()
     if not place.is_dir():
         yield from take(path)
@@ -49,7 +49,7 @@ def _try_import(place: Path, take: Callable[[str], list[ImportReport]]) -> list[
 def _inside(
     folder: Path, take: Callable[[str], list[ImportReport]], skipped: list[str]
 ) -> Iterator[ImportReport]:
-    """Conversations below a folder, in order; what no format knows is left alone and named."""
+    """Import conversations below a folder, in order; unknown files are left alone and named."""
     for here, folders, files in os.walk(folder):
         kept: list[str] = []
         for name in sorted(set(folders) - _SKIPPED):

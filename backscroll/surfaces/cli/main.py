@@ -1,4 +1,4 @@
-"""The entry point: chooses the language, answers the quick questions itself, and leaves the rest to `surfaces/cli/runner`.
+"""The entry point: chooses the language, answers `--help` and `--version`, and leaves the rest to `surfaces/cli/runner`.
 
 `--help` and `--version` alone need no command and no library. Everything else loads what it needs.
 """
@@ -17,19 +17,19 @@ _QUICK = ({"--help"}, {"-h"}, {"--version"})
 
 
 def main() -> None:
-    """The entry point of the `backscroll` command."""
+    """Run the `backscroll` command."""
     pause_collection()
     arguments = sys.argv[1:]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What the encoding of a terminal cannot say becomes an escape instead of a crash.
+            # Characters that the terminal's encoding lacks become escapes instead of a crash.
             stream.reconfigure(errors="backslashreplace")
     i18n.use(choose_language(arguments, os.environ))
     if _plain(arguments) in _QUICK and "_BACKSCROLL_COMPLETE" not in os.environ:
         sys.stdout.write(_quick_answer(arguments))
         code = 0
     else:
-        # start-up: the quick answers need none of it
+        # start-up: not needed for the quick answers
         from backscroll.surfaces.cli.runner import run
 
         code = run(arguments)
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _plain(arguments: list[str]) -> set[str]:
-    """The arguments without the choice of a language that we speak."""
+    """Return the arguments without a valid choice of language."""
     asked = i18n.asked_for(arguments)
     if asked is None or i18n.find_language(asked) is None:
         return set(arguments)
@@ -53,7 +53,7 @@ def _plain(arguments: list[str]) -> set[str]:
 
 def _quick_answer(arguments: list[str]) -> str:
     if "--version" in arguments:
-        # start-up: the help page does without
+        # start-up: not needed for the help page
         from backscroll import __version__
 
         return f"backscroll {__version__}\n"

@@ -1,7 +1,7 @@
-"""How people name threads and messages: `last`, the first digits of an id, a number as `show` prints it, `3f2a9c1e.17`,
+"""References to threads and messages: `last`, an id prefix, a number as `show` prints it, `3f2a9c1e.17`,
 or `.17` within a known thread.
 
-Numbers count live messages from 1. Turns a name into what the engine wants, or says clearly why it fits nothing.
+Numbers count live messages from 1. Resolves a reference for the engine, or raises an error that says why it cannot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RANGE = re.compile(r"#?(\d{0,10})(?::|-|\.\.)#?(\d{0,10})")
 
 
 def thread_named(engine: Engine, name: str, user: str | None = None) -> Thread:
-    """A thread by the first digits of its id, or the one that changed last; with `user` only one of this user."""
+    """Find a thread by an id prefix, or the one that changed last; with `user`, only one of this user."""
     if name != LAST:
         found = engine.thread(name)
         if user is not None and found.info.user != user:
@@ -42,7 +42,7 @@ def thread_named(engine: Engine, name: str, user: str | None = None) -> Thread:
 
 
 def message_named(engine: Engine, history: History, name: str) -> Ref:
-    """A message by its number, its id, or `last`."""
+    """Find a message by its number, its id, or `last`."""
     if name == LAST:
         return history.message(-1).id
     if found := _NUMBER.fullmatch(name):
@@ -51,12 +51,12 @@ def message_named(engine: Engine, history: History, name: str) -> Ref:
 
 
 def ref_named(engine: Engine, history: History, name: str) -> Ref:
-    """A message, revision or event by its id; `.17` is short for one of this thread."""
+    """Find a message, revision or event by its id; `.17` is short for one of this thread."""
     return engine.resolve_ref(f"{history.id}{name}" if name.startswith(".") else name)
 
 
 def messages_named(engine: Engine, history: History, names: Sequence[str]) -> list[Ref]:
-    """Several messages, ranges of numbers such as 4:9 included, each once and in the order given."""
+    """Find several messages, ranges of numbers such as 4:9 included, each once and in the order given."""
     out: dict[Ref, None] = {}
     for name in names:
         if _RANGE.fullmatch(name) and name not in {":", "-", ".."}:
@@ -71,7 +71,7 @@ def messages_named(engine: Engine, history: History, names: Sequence[str]) -> li
 
 
 def span(text: str) -> tuple[int, int | None]:
-    """A range of message numbers: `4:9`, `4:`, `:9`, or one number; both ends included, counted from 1."""
+    """Parse a range of message numbers: `4:9`, `4:`, `:9`, or one number; both ends included, counted from 1."""
     if single := _NUMBER.fullmatch(text):
         return int(single[1]), int(single[1])
     found = _RANGE.fullmatch(text)
@@ -84,7 +84,7 @@ def span(text: str) -> tuple[int, int | None]:
 
 
 def deleted_named(engine: Engine, thread: Thread, names: Sequence[str]) -> list[Ref]:
-    """Deleted messages: they have no number, so by id, or `last` for the one that was deleted last."""
+    """Find deleted messages: they have no number, so by id, or `last` for the one that was deleted last."""
     out: list[Ref] = []
     for name in names:
         if name == LAST:
@@ -97,7 +97,7 @@ def deleted_named(engine: Engine, thread: Thread, names: Sequence[str]) -> list[
 
 
 def event_number(text: str) -> int:
-    """An event of a thread: its number in the log, or its id."""
+    """Parse an event of a thread: its number in the log, or its id."""
     number = text.rpartition(".")[2].removeprefix("#")
     if not (number.isdecimal() and number.isascii()):
         raise InvalidInput(t("addresses.bad_event", text=text), hint=t("addresses.bad_event_hint"))

@@ -1,7 +1,7 @@
-"""Runs a command line and turns whatever happens into words and an exit code.
+"""Runs a command line, and turns every outcome into messages and an exit code.
 
-The outermost boundary: errors that a person can do something about are said in one or two lines, a fault of ours is
-owned as such, with a traceback only for BACKSCROLL_DEBUG=1. Refuses: knowing any command.
+The outermost boundary: errors that the user can act on are reported in one or two lines; an internal error is
+reported as a bug, with a traceback only for BACKSCROLL_DEBUG=1. Refuses: knowing any command.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BROKEN_PIPE = 141
 
 
 def run(arguments: Sequence[str], session: CliSession | None = None) -> int:
-    """Run one command line; gives the exit code."""
+    """Run one command line; return the exit code."""
     session = session or CliSession()
     try:
         return _run(list(arguments), session)
@@ -55,7 +55,7 @@ def _report(error: Exception, session: CliSession, arguments: Sequence[str]) -> 
         import traceback
 
         traceback.print_exception(error)
-    # Where the options could not be parsed, the session does not know about `--json` yet.
+    # If the options could not be parsed, the session does not know about `--json` yet.
     options = takewhile(lambda argument: argument != "--", arguments)
     return report(error, as_json=session.as_json or not {"--json", "--jsonl"}.isdisjoint(options))
 
@@ -67,7 +67,7 @@ def _report_interrupt() -> int:
 
 
 def closed_pipe() -> int:
-    """Whoever read our output has seen enough: end quietly, and keep the interpreter from complaining at exit."""
+    """Handle a closed output pipe: exit quietly, and keep the interpreter from complaining."""
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, sys.stdout.fileno())
     os.close(silence)

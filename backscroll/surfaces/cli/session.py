@@ -1,6 +1,6 @@
-"""What a command gets to work with: the options that every command knows, the engine, the screen.
+"""What a command works with: the global options, the engine, the screen.
 
-Owns the global options (`--store`, `--actor`, `--lang`, `--json`, `--jsonl`), which may stand before or after the command.
+Owns the global options (`--store`, `--actor`, `--lang`, `--json`, `--jsonl`), which may come before or after the command.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class CliSession:
     store: str | None = None
     actor: str | None = None
     storage_dir: str | None = None
-    sandbox: str | None = None  # of those commands that start an agent
-    user: str | None = None  # of those that begin threads
+    sandbox: str | None = None  # for commands that start an agent
+    user: str | None = None  # for commands that create threads
     as_json: bool = False  # --json or --jsonl
     as_lines: bool = False  # --jsonl
     use_pager: bool = True
@@ -39,7 +39,7 @@ class CliSession:
 
     @cached_property
     def screen(self) -> Screen:
-        """Where output goes; made when first used, after all options are known."""
+        """The output; made when first used, after all options are known."""
         return Screen(as_json=self.as_json, as_lines=self.as_lines)
 
     @property
@@ -50,24 +50,24 @@ class CliSession:
         return {**given, **{name: value for name, value in some.items() if value is not None}}
 
     def settings(self) -> Settings:
-        """The settings in force."""
+        """Return the settings in force."""
         settings = load(self.arguments)
         check_language(settings.language)
         return settings
 
     @property
     def place(self) -> str:
-        """Where the store is, or would be: a path, or an address."""
+        """The location of the store: a path, or an address."""
         where = self.settings().store or str(default_store())
         return where if "://" in where else str(Path(where).expanduser())
 
     @property
     def has_store(self) -> bool:
-        """False where the store is a file that does not exist yet."""
+        """False if the store is a file that does not exist yet."""
         return "://" in self.place or Path(self.place).exists()
 
     def engine(self, *, make: bool = False) -> Engine:
-        """The store, opened; use it in a `with`. Only commands that bring something in make a new one."""
+        """Open the store; use it in a `with` block. Only commands that bring something in create a new one."""
         if not make and not self.has_store:
             raise NotFound(t("cli.no_store", path=self.place), hint=t("cli.no_store_hint"))
         engine = backscroll.open(**cast("Any", self.arguments))
@@ -75,7 +75,7 @@ class CliSession:
         return engine
 
     def check_sandbox(self, engine: Engine) -> None:
-        """Refuse a sandbox that does not work here before an agent starts."""
+        """Raise an error for a sandbox that does not work here, before an agent starts."""
         if engine.settings.agent_sandbox != "off":
             # start-up: most agents have no sandbox
             from backscroll.agent.commands.sandbox import sandbox_for

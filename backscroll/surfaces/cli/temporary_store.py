@@ -1,4 +1,4 @@
-"""A store of one's own in a temporary folder, for what must not touch the user's."""
+"""A separate store in a temporary folder, for operations that must not touch the user's."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def session_apart(store: Path) -> CliSession:
-    """A session on such a store, which neither pages nor saves dialogues elsewhere."""
+    """Return a session on such a store, which neither pages nor saves dialogues elsewhere."""
     return CliSession(store=str(store), storage_dir="", use_pager=False)
 
 
 @contextlib.contextmanager
 def engine_apart() -> Generator[Engine]:
-    """An empty store that is gone afterwards."""
+    """Open an empty store that is deleted afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="backscroll-") as folder,
         session_apart(Path(folder) / "apart.db").engine(make=True) as engine,

@@ -1,8 +1,8 @@
-"""Words for people, in English and in Simplified Chinese.
+"""Texts for the user, in English and in Simplified Chinese.
 
-Owns which language is spoken, and the texts beside this file (`en.toml`, `zh.toml`: the same keys in both). A file is cut
-at its sections, and only the sections that are asked for are parsed: TOML is slow to read and a help page needs little
-of it. Refuses: formatting for a screen, and errors raised elsewhere (`i18n/said.py` recognises those).
+Owns which language is in use, and the texts beside this file (`en.toml`, `zh.toml`: the same keys in both). A file is cut
+at its sections, and only the sections that are requested are parsed: TOML is slow to read and a help page needs little
+of it. Refuses: formatting for a screen, and errors raised elsewhere (`i18n/translation.py` translates those).
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _spoken: Language = "en"
 
 
 def use(language: Language) -> None:
-    """Speak this language from now on."""
+    """Use this language from now on."""
     global _spoken
     _spoken = language
 
 
 def get_language() -> Language:
-    """The language in use."""
+    """Return the language in use."""
     return _spoken
 
 
 def find_language(name: str) -> Language | None:
-    """The language that a name such as `zh_CN.UTF-8`, `zh-Hans` or `en` stands for; None where we do not speak it."""
+    """Return the language for a name such as `zh_CN.UTF-8`, `zh-Hans` or `en`; None if it is not supported."""
     short = re.split(r"[-_.@]", name.strip().lower(), maxsplit=1)[0]
     return next((language for language in LANGUAGES if language == short), None)
 
 
 def by_locale(environ: Mapping[str, str]) -> Language:
-    """The language of the locale, English where it is another one."""
+    """Return the language of the locale; English if it is not supported."""
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environ.get(name):
             return find_language(environ[name]) or "en"
@@ -48,7 +48,7 @@ def by_locale(environ: Mapping[str, str]) -> Language:
 
 
 def asked_for(arguments: Sequence[str]) -> str | None:
-    """The value of `--lang` on a command line, wherever it stands: help is written before options are parsed."""
+    """Return the value of `--lang` on a command line, wherever it is: help is written before options are parsed."""
     found: str | None = None
     for index, argument in enumerate(arguments):
         if argument == "--":
@@ -61,12 +61,12 @@ def asked_for(arguments: Sequence[str]) -> str | None:
 
 
 def section(name: str, language: Language | None = None) -> Texts:
-    """All texts of one top-level section, as the file has them."""
+    """Return all texts of one top-level section, as the file has them."""
     return _section(language or _spoken, name)
 
 
 def find(key: str) -> str | None:
-    """The text under a dotted key, or None where there is none."""
+    """Return the text of a dotted key, or None if there is none."""
     first, *rest = key.split(".")
     value: Any = section(first)
     for part in rest:
@@ -77,7 +77,7 @@ def find(key: str) -> str | None:
 
 
 def t(key: str, /, **facts: object) -> str:
-    """The text under a dotted key, with the facts put in."""
+    """Return the text of a dotted key, with the facts filled in."""
     text = find(key)
     if text is None:
         raise LookupError(f"no text {key} in {_spoken}.toml")
@@ -85,13 +85,13 @@ def t(key: str, /, **facts: object) -> str:
 
 
 def count(key: str, n: int, /, **facts: object) -> str:
-    """A text that depends on a number: `one` or `other` under the key."""
+    """Return a text that depends on a number: `one` or `other` under the key."""
     return t(f"{key}.{'one' if n == 1 else 'other'}", n=n, **facts)
 
 
 @cache
 def _pieces(language: Language) -> dict[str, str]:
-    """The file cut at its top-level sections, unparsed."""
+    """Return the file cut at its top-level sections, unparsed."""
     text = Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8")
     marks = [(match.start(), match[1]) for match in _HEADER.finditer(text)]
     ends = [start for start, _ in marks[1:]] + [len(text)]

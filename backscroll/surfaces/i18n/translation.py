@@ -1,7 +1,7 @@
-"""Messages that other rooms raise or report in English, said in the language of the user.
+"""Translating messages that other rooms raise or report in English.
 
 The rooms know nothing of languages. Each of their messages has a template in `zh.toml`, section `said`: the English text
-with `{names}` where facts go, and the translation with the same names. A message that no template fits is shown as it
+with `{names}` for facts, and the translation with the same names. A message that no template matches is shown as it
 is. `tests/surfaces/test_said.py` finds every message in the package and names those without a template.
 """
 
@@ -20,12 +20,12 @@ _SURE = 12
 
 
 def say(message: str) -> str:
-    """A message of another room in the language in use."""
+    """Return a message of another room in the language in use."""
     return message if get_language() == "en" or not message else translate_message(message) or message
 
 
 def translate_message(message: str, *, least: int = 0) -> str | None:
-    """The same, or None where no template with so much fixed text fits."""
+    """Return the translation, or None if no template with so much fixed text matches."""
     language = get_language()
     exact = section("said", language).get(message)
     if isinstance(exact, str):
@@ -49,7 +49,7 @@ def _fact(value: str) -> str:
 
 
 def _with_known_hint(message: str) -> str | None:
-    """A message that ends with a hint of ours in brackets, which the last fact of a template would swallow."""
+    """Translate a message that ends with a hint of ours in brackets, which the last fact of a template would swallow."""
     found = _HINTED.fullmatch(message)
     hint = section("said", get_language()).get(found[2]) if found else None
     head = translate_message(found[1]) if found and isinstance(hint, str) else None
@@ -57,7 +57,7 @@ def _with_known_hint(message: str) -> str | None:
 
 
 def _in_two(message: str) -> str | None:
-    """A sentence with a fact after a colon, where the rooms put the two together from a table; or with a hint behind it."""
+    """Translate a sentence with a fact after a colon, where the rooms combine the two from a table; or with a hint after it."""
     head, colon, tail = message.partition(": ")
     known = translate_message(head) if colon else None
     if known is not None:
@@ -69,18 +69,18 @@ def _in_two(message: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """English with holes, its translation, and what tells it from others at a glance."""
+    """An English template, its translation, and what tells it from others quickly."""
 
     head: str
     tail: str
-    fixed: int  # characters outside of holes
+    fixed: int  # characters outside the placeholders
     pattern: re.Pattern[str]
     text: str
 
 
 @cache
 def _templates(language: Language) -> list[_Template]:
-    """Every template; those with the most fixed text come first."""
+    """Return every template; those with the most fixed text come first."""
     texts: dict[str, str] = section("said", language)
     out: list[_Template] = []
     for template, text in texts.items():
@@ -92,7 +92,7 @@ def _templates(language: Language) -> list[_Template]:
 
 
 def _pattern(pieces: list[str]) -> re.Pattern[str]:
-    """Fixed texts and names in turn; a name that comes again must stand for the same text."""
+    """Return a pattern of fixed texts and names in turn; a repeated name must stand for the same text."""
     seen: set[str] = set()
     out = ""
     for index, piece in enumerate(pieces):

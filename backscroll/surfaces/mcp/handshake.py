@@ -1,9 +1,9 @@
 """The opening lines of a Model Context Protocol session, answered before the SDK is loaded.
 
 Most clients start a server, shake hands, list its tools, and may never call one. `initialize`, `ping` and `tools/list` in exactly the
-shapes that clients send get the answers that the SDK would give, in a fraction of the time that loading its models takes. Any other
-line ends the opening: `surfaces/mcp/server` then replays what was settled to the SDK, which serves the rest. Refuses: judging a
-request that is unusual or wrong, and newer generations of the protocol; both are the SDK's.
+shapes that clients send get the answers that the SDK would give, much faster than loading its models takes. Any other
+line ends the opening: `surfaces/mcp/server` then replays the opening to the SDK, which serves the rest. Refuses: judging a
+request that is unusual or wrong, and newer generations of the protocol; the SDK handles both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import cast
 
 from backscroll.vocab.part import Json
 
-#: Versions of the protocol that begin with a handshake and list tools in one and the same shape.
+#: Protocol versions that begin with a handshake and list tools in the same format.
 VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params"})
 _CLIENT = frozenset({"name", "version", "title", "description", "websiteUrl"})
 _HANDSHAKE = frozenset({"protocolVersion", "capabilities", "clientInfo"})
-#: What clients say that they can do, and what they may say about it.
+#: Capabilities that clients declare, and what they may state about them.
 _CAPABILITIES: Mapping[str, frozenset[str]] = {
     "roots": frozenset({"listChanged"}),
     "sampling": frozenset({"context", "tools"}),
@@ -28,7 +28,7 @@ _CAPABILITIES: Mapping[str, frozenset[str]] = {
 
 
 class Handshake:
-    """One session up to the first request that needs the SDK; `settled` holds the lines that the SDK has to hear again."""
+    """A session up to the first request that needs the SDK; `settled` holds the lines to be replayed to the SDK."""
 
     def __init__(self, about: Mapping[str, Json], list_tools: Callable[[], list[Json]]) -> None:
         self._about = about  # capabilities, instructions, serverInfo
@@ -36,7 +36,7 @@ class Handshake:
         self.settled: list[bytes] = []
 
     def answer(self, line: bytes) -> bytes | None:
-        """The answer to a line, empty where none is due; None if the SDK must read this line and all that follow."""
+        """Return the answer to a line, empty if none is due; None if the SDK must read this line and all that follow."""
         request = _read(line)
         if request is None:
             return None
@@ -69,7 +69,7 @@ class Handshake:
 
 
 def _read(line: bytes) -> Mapping[str, Json] | None:
-    """A request or notification in the plain form; None for anything else."""
+    """Parse a request or notification in the plain form; None for anything else."""
     try:
         request: object = json.loads(line.decode())
     except ValueError:
@@ -106,7 +106,7 @@ def _is_plain_handshake(params: Json) -> bool:
 
 
 def _are_plain_capabilities(given: Mapping[str, Json] | None) -> bool:
-    """True for objects of empty objects and truth values in known places: what the SDK accepts in every version."""
+    """Return True for objects of empty objects and booleans in known places: what the SDK accepts in every version."""
     if given is None:
         return False
     return all(_is_plain_capability(name, _object(about)) for name, about in given.items())

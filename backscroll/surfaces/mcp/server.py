@@ -2,7 +2,7 @@
 
 Owns the list of tools with a description of every argument, and turning our errors into results that say what to do. The `mcp`
 package speaks the protocol, in both its generations; it is loaded when a session goes beyond its opening (`surfaces/mcp/handshake`).
-Refuses: writing to the record, a network port, resources and prompts (there are none).
+Refuses: writing to the store, a network port, resources and prompts (there are none).
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class ToolEndpoint:
     old_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def answer(self, given: Json) -> tuple[str, bool]:
-        """Return the answer, and whether it is an error: the calling model is to read what was wrong."""
+        """Return the answer, and whether it is an error: the calling model reads what was wrong."""
         try:
             named = self._with_new_names(read_arguments(given))
             arguments = check_arguments(self.signature.schema, named)
             words, wrong = self.work(**self.signature.values(arguments)), False
         except BackscrollError as error:
             words, wrong = str(error), True
-        # Half a character, which no line can carry, becomes a question mark.
+        # A lone surrogate, which cannot be encoded, becomes a question mark.
         return words.encode("utf-8", "replace").decode("utf-8"), wrong
 
     def _with_new_names(self, given: Mapping[str, Json]) -> dict[str, Json]:
-        """Rename old arguments; standard error, which clients keep as a log, says so."""
+        """Rename old arguments; report it on standard error, which clients keep as a log."""
         for old in self.old_arguments.keys() & given.keys():
             sys.stderr.write(f"warning: argument {old} is deprecated: use {self.old_arguments[old]}\n")
         return {self.old_arguments.get(name, name): value for name, value in given.items()}
@@ -91,7 +91,7 @@ def list_tools(known: Mapping[str, ToolEndpoint]) -> list[Json]:
 
 
 def handshake_for(known: Mapping[str, ToolEndpoint]) -> Handshake:
-    """Begin a session that needs no SDK yet; it says of this server what `server_for` says."""
+    """Begin a session that needs no SDK yet; it describes this server as `server_for` does."""
     about = {
         "capabilities": {"tools": {"listChanged": False}},
         "instructions": _ABOUT,
@@ -102,7 +102,7 @@ def handshake_for(known: Mapping[str, ToolEndpoint]) -> Handshake:
 
 def server_for(known: Mapping[str, ToolEndpoint]) -> Server[Any]:
     """Build a server of the SDK that offers these tools; nothing runs yet."""
-    # start-up: the SDK takes longer to load than everything else; a session that only lists tools does without
+    # start-up: the SDK takes longer to load than everything else; a session that only lists tools does not need it
     import mcp_types as types
     from anyio import to_thread
     from mcp.server import Server
@@ -114,7 +114,7 @@ def server_for(known: Mapping[str, ToolEndpoint]) -> Server[Any]:
         offer = known.get(params.name)
         if offer is None:
             words, wrong = f"unknown tool: {params.name} (available: {', '.join(known)})", True
-        else:  # in a thread: a long recall does not hold up other requests
+        else:  # in a thread: a long recall does not block other requests
             words, wrong = await to_thread.run_sync(offer.answer, params.arguments)
         return types.CallToolResult(content=[types.TextContent(text=words)], is_error=wrong)
 
@@ -129,7 +129,7 @@ def server_for(known: Mapping[str, ToolEndpoint]) -> Server[Any]:
 
 
 def serve(memory: MemoryTools) -> None:
-    """Answer until the client hangs up."""
+    """Answer until the client disconnects."""
     if missing := [name for name in ("mcp", "mcp_types", "anyio") if find_spec(name) is None]:
         raise MissingExtra(
             f"serving the memory needs the package {missing[0]}", hint="pip install 'backscroll[mcp]'"
@@ -149,9 +149,9 @@ def serve(memory: MemoryTools) -> None:
 def serve_rest(
     known: Mapping[str, ToolEndpoint], settled: list[bytes], source: io.BufferedReader, drain: BinaryIO
 ) -> None:
-    """Let the SDK answer what is still to come.
+    """Let the SDK answer the remaining requests.
 
-    It is told first what was settled without it: the lines of the handshake, if there was one, and the first one it must answer. Its
+    The lines settled without it are replayed first: those of the handshake, if there was one, and the first one it must answer. Its
     own answer to `initialize` is dropped, because the client has one.
     """
     # start-up: see `server_for`
@@ -187,7 +187,7 @@ class _Replayed(io.RawIOBase):
 
 
 class _Unrepeated(io.TextIOWrapper):
-    """Text on its way out, without its first line where that was said already."""
+    """Output without its first line, if the client has that line already."""
 
     def __init__(self, drain: BinaryIO, *, drop: bool) -> None:
         super().__init__(drain, encoding="utf-8", newline="\n")
@@ -204,7 +204,7 @@ class _Unrepeated(io.TextIOWrapper):
 
 @contextmanager
 def wire() -> Generator[tuple[io.BufferedReader, BinaryIO]]:
-    """The two ends of the client, kept to ourselves: stray output goes to standard error, and a program that we start reads nothing."""
+    """Yield both ends of the client, reserved for us: stray output goes to standard error, and a program that we start reads nothing."""
     sys.stdout.flush()
     ends = os.dup(0), os.dup(1)
     try:

@@ -1,1 +1,1 @@
-"""Pages that stand on their own: one HTML file, no script from elsewhere, nothing to load."""
+"""Self-contained pages: one HTML file, no external script, nothing to load."""

@@ -1,7 +1,7 @@
-"""The prompt as a page: the bar, the figures, and every message with its words, folded.
+"""The prompt as a page: the bar, the figures, and every message with its text, folded.
 
 Owns one self-contained HTML file: no script, nothing to load, it opens without a network and prints well. All text is data
-and is escaped. Refuses: deciding anything; the receipt did, and `surfaces/receipts.py` has the words.
+and is escaped. Refuses: deciding anything; the receipt did, and `surfaces/receipts.py` has the texts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from backscroll.engine.prompts.builder import Prompt, Receipt, ReceiptItem
     from backscroll.vocab.prompt import Block
 
-#: Nothing may be loaded and nothing run, whatever a conversation says.
+#: Nothing may be loaded or run, whatever a conversation contains.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _OPENING = 120
 
 
 def page(prompt: Prompt, title: str) -> str:
-    """The page of a prompt."""
+    """Return the page of a prompt."""
     style = files("backscroll.surfaces.pages").joinpath("context.css").read_text(encoding="utf-8")
     heading = _text(t("context.page_title", title=title))
     receipt = prompt.receipt
@@ -48,7 +48,7 @@ def page(prompt: Prompt, title: str) -> str:
 
 
 def _text(words: str) -> str:
-    """Words as they may stand anywhere in the page, in an attribute too."""
+    """Escape text for any place in the page, including attributes."""
     return escape(safe(words), quote=True)
 
 

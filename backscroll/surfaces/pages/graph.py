@@ -1,8 +1,8 @@
-"""The graph as a page: one HTML file to click through, with every fact and the sentence it rests on.
+"""The graph as a page: one interactive HTML file, with every fact and the sentence that supports it.
 
-Owns the file: its own script and style stand in it, nothing is loaded, and the page's policy lets only that one script run (by
-its hash). What a conversation says is data in a block that no browser executes, and the script only ever sets it as text.
-Refuses: deciding what is in the graph. Before: `engine/knowledge/graph_shapes`. After: the command line writes it to a file.
+Owns the file: it contains its own script and style, nothing is loaded, and the page's policy lets only that one script run (by
+its hash). Text of a conversation is data in a block that no browser executes, and the script only ever sets it as text.
+Refuses: deciding what is in the graph.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.ids import Ref
     from backscroll.vocab.part import Json
 
-#: Characters that could end the block of data, or that HTML reads its own way, become escapes of JSON.
+#: Characters that could end the data block, or that HTML treats specially, become JSON escapes.
 _ESCAPES = {
     ord(c): f"\\u{ord(c):04x}"
     for c in "<>&\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -40,7 +40,7 @@ def page(
     language: Language | None = None,
     history: Mapping[str, Sequence[Fact]] | None = None,
 ) -> str:
-    """The page of a graph; `history` has, by the id of a node, what was once true of it."""
+    """Return the page of a graph; `history` maps the id of a node to its earlier facts."""
     # start-up: loaded when a page is written
     from backscroll.engine.knowledge.graph_shapes import page_data
 
@@ -70,7 +70,7 @@ def page(
 
 
 def _controls(words: Mapping[str, str], *, empty: bool) -> list[str]:
-    """What there is to click; the script fills it."""
+    """Return the controls; the script fills them."""
     return [
         f'<nav aria-label="{_text(words["nodes"])}">',
         f'<input type="search" id="search" placeholder="{_text(words["search"])}" aria-label="{_text(words["search"])}">',
@@ -96,6 +96,6 @@ def _text(words: str) -> str:
 
 
 def _data(data: Mapping[str, Json]) -> str:
-    """JSON that cannot end its block; lone surrogates as escapes, so that the file is UTF-8."""
+    """Return JSON that cannot end its block; lone surrogates as escapes, so that the file is UTF-8."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
     return "".join(c if not 0xD800 <= ord(c) <= 0xDFFF else f"\\u{ord(c):04x}" for c in text)

@@ -1,1 +1,1 @@
-"""The terminal: where output goes, how wide text is, tables, pictures, progress, help pages."""
+"""The terminal: output, text width, tables, pictures, progress, help pages."""

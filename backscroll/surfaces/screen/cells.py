@@ -1,7 +1,7 @@
-"""How much room text takes on a screen, and how it is cut and wrapped.
+"""The width of text on a screen, and cutting and wrapping it.
 
 A Chinese character takes two cells, a combining mark none. Standard library only, because help pages are wrapped with it.
-Refuses: colours (text comes in plain) and control characters (`plain.py` has dealt with them before).
+Refuses: colours (the text has none) and control characters (`plain.py` has removed them).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from unicodedata import category, east_asian_width
 
 _STICKS = "\u200d\ufe0e\ufe0f"
 _EMOJI_STYLE = "\ufe0f"
-#: What may not begin a line, and what may not end one (the rules of Chinese typesetting, shortened).
+#: Characters that may not begin a line, and that may not end one (the rules of Chinese typesetting, shortened).
 _NOT_FIRST = frozenset("。，、！？；：）》」』】〕”’…—～·,.!?;:)]}%")
 _NOT_LAST = frozenset("（《「『【〔“‘([{")
 
@@ -25,14 +25,14 @@ def _cell(character: str) -> int:
 
 
 def width(text: str) -> int:
-    """The number of cells that a text of one line takes."""
+    """Return the number of cells that a single-line text takes."""
     if text.isascii():
         return len(text)
     total = 0
     before = 0
     for character in text:
         if character == _EMOJI_STYLE and before == 1:
-            total, before = total + 1, 2  # a narrow sign asked to look like an emoji
+            total, before = total + 1, 2  # a narrow character displayed as an emoji
             continue
         before = _cell(character)
         total += before
@@ -40,7 +40,7 @@ def width(text: str) -> int:
 
 
 def cut(text: str, room: int, mark: str = "…") -> str:
-    """The beginning of a text that fits, with a mark where something was left out."""
+    """Return the beginning of a text that fits, with a mark if something was cut."""
     if width(text) <= room:
         return text
     left = room - width(mark)
@@ -55,13 +55,13 @@ def cut(text: str, room: int, mark: str = "…") -> str:
 
 
 def pad_text(text: str, room: int, *, right: bool = False) -> str:
-    """A text filled up with spaces to a width."""
+    """Pad a text with spaces to a width."""
     fill = " " * max(0, room - width(text))
     return fill + text if right else text + fill
 
 
 def wrap(text: str, room: int) -> Iterator[str]:
-    """A text in lines that fit: cut at spaces and between Chinese characters, words whole wherever possible."""
+    """Wrap a text into lines that fit: cut at spaces and between Chinese characters, words whole wherever possible."""
     for line in text.split("\n"):
         if width(line) <= room:
             yield line
@@ -99,7 +99,7 @@ def _fitting(text: str, room: int) -> int:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """What may not be torn apart: a word with the space after it, a Chinese character with its punctuation."""
+    """Yield what must stay together: a word with the space after it, a Chinese character with its punctuation."""
     start = 0
     for index in range(1, len(line)):
         before, here = line[index - 1], line[index]

@@ -1,4 +1,4 @@
-"""The user's pager ($PAGER, else less): long output can be read from the top. A short one is simply printed by it."""
+"""The user's pager ($PAGER, else less): long output can be read from the top. Short output is printed directly by it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TextIO, cast
 
 @contextlib.contextmanager
 def pager() -> Generator[TextIO | None]:
-    """A stream into the pager; None where there is none to be had."""
+    """Open a stream to the pager; None if there is no pager."""
     command = shlex.split(os.environ.get("PAGER", "less"))
     if not command or shutil.which(command[0]) is None:
         yield None
         return
-    # Quit if it fits on one screen, keep colours, leave the text on the screen: as git does it.
+    # Quit if it fits on one screen, keep colours, leave the text on the screen: as git does.
     environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8"
@@ -33,7 +33,7 @@ def pager() -> Generator[TextIO | None]:
 
 
 def _outlive(process: subprocess.Popen[str]) -> None:
-    """Wait for the pager; Ctrl-C is its business while it runs."""
+    """Wait for the pager; it handles Ctrl-C itself while it runs."""
     while True:
         try:
             process.wait()

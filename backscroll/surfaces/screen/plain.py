@@ -1,8 +1,8 @@
-"""Text of conversations made safe for a terminal.
+"""Making text of conversations safe for a terminal.
 
-Words come from anywhere: an escape sequence in them could clear the screen, change the title, or fake output. Every control
-character except line feed and tab is shown as a sign instead of obeyed; so are the two overrides of writing direction.
-Refuses: changing what is stored or exported; only what is drawn goes through here.
+Text comes from anywhere: an escape sequence in it could clear the screen, change the title, or fake output. Every control
+character except line feed and tab is shown as a symbol instead of executed; so are the two overrides of writing direction.
+Refuses: changing what is stored or exported; only displayed text goes through here.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ _JSON_RISKY = re.compile("[\x7f-\x9f\u2028\u2029\u202d\u202e\ud800-\udfff]")
 
 
 def safe(text: str) -> str:
-    """Text that a terminal shows and never obeys; lines are kept, tabs become spaces."""
+    """Return text that a terminal displays but never executes; lines are kept, tabs become spaces."""
     text = text.replace("\r\n", "\n").replace("\t", _TAB)
     return _RISKY.sub(_sign, text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line, with runs of white space made one."""
+    """Return the same on one line, with runs of white space collapsed."""
     return safe(" ".join(text.split()))
 
 
 def safe_json(document: str) -> str:
-    """JSON text in which what a terminal might obey, or a reader of lines might cut at, is written as an escape."""
+    """Return JSON text with escapes for everything that a terminal might execute, or a line reader might cut at."""
     return _JSON_RISKY.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 

@@ -1,4 +1,4 @@
-"""A progress bar on standard error for what takes long; nothing at all for what does not, or where nobody is watching."""
+"""A progress bar on standard error for long operations; none for short ones, or without a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUIET = 0.5  # seconds during which nothing is shown
 
 
 class ProgressBar(AbstractContextManager["ProgressBar"]):
-    """Call it with what is done, what there is in all (None: unknown) and what is being worked on."""
+    """Call it with the work done, the total (None: unknown) and the current item."""
 
     def __init__(self, *, wanted: bool = True) -> None:
         self._wanted = wanted and sys.stderr.isatty()
@@ -28,7 +28,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         self._label = ""
 
     def __call__(self, done: int, total: int | None = None, label: str = "") -> None:
-        """Show how far the work has come."""
+        """Show the progress."""
         if not self._wanted or time.monotonic() - self._began < _QUIET:
             return
         if self._progress is None:
@@ -44,7 +44,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -54,7 +54,7 @@ def _create_progress() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    # Labels are names of files: they must not be read as markup.
+    # Labels are file names: they must not be interpreted as markup.
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),

@@ -1,7 +1,7 @@
-"""Where output goes: plain lines, styled where a terminal can show it, or JSON.
+"""The output: plain lines, styled if a terminal can show it, or JSON.
 
 Results go to standard output, remarks and progress to standard error, so that a pipe gets results only. Colours only for a
-terminal, and never with NO_COLOR. Refuses: deciding what to say (commands do) and layout (`table.py`, `conversation.py`).
+terminal, and never with NO_COLOR. Refuses: deciding what to print (commands do) and layout (`table.py`, `conversation.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STYLES = {
     "warn": "33",
     "added": "32",
     "removed": "31",
-    # The sections of a prompt: neighbours differ on dark and on light ground.
+    # The sections of a prompt: neighbours differ on dark and on light backgrounds.
     "section_tools": "33",
     "section_system": "35",
     "section_memory": "95",
@@ -52,7 +52,7 @@ _UNBOUNDED = 10_000
 
 
 class Screen:
-    """One standard output and one standard error."""
+    """A pair of standard output and standard error."""
 
     def __init__(self, *, as_json: bool = False, as_lines: bool = False) -> None:
         self.as_json = as_json
@@ -66,30 +66,30 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """How many cells a line has; without a terminal as many as it takes, unless COLUMNS says otherwise."""
+        """The number of cells in a line; without a terminal unlimited, unless COLUMNS says otherwise."""
         if self.terminal or os.environ.get("COLUMNS", "").isdecimal():
             return max(40, shutil.get_terminal_size((80, 24)).columns)
         return _UNBOUNDED
 
     def room(self, indent: int, most: int = 100) -> int:
-        """How wide running text may be behind an indent: comfortable to read, or unlimited in a pipe."""
+        """Return the width for running text after an indent: comfortable to read, or unlimited in a pipe."""
         return self.width if self.width >= _UNBOUNDED else min(self.width, most) - indent
 
     def style(self, text: str, name: str) -> str:
-        """The text in a colour, where colours can be shown."""
+        """Return the text in a colour, if colours can be shown."""
         return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.coloured and text and name in _STYLES else text
 
     def line(self, text: str = "") -> None:
-        """One line, or several, of the result."""
+        """Print one line, or several, of the result."""
         sys.stdout.write(text + "\n")
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Several lines of the result."""
+        """Print several lines of the result."""
         for text in lines:
             self.line(text)
 
     def raw(self, text: str) -> None:
-        """Text as it is, without a line end."""
+        """Print text as it is, without a line end."""
         sys.stdout.write(text)
 
     def json(self, document: Any) -> None:
@@ -115,7 +115,7 @@ class Screen:
         sys.stdout.flush()
 
     def remark(self, text: str, style: str = "") -> None:
-        """Something said beside the result; in a terminal no word of it is torn at the end of a line."""
+        """Print a remark beside the result; in a terminal it is wrapped between words."""
         if self._error_terminal:
             text = "\n".join(wrap(text, max(40, shutil.get_terminal_size((80, 24)).columns)))
         if self._error_colour and style in _STYLES:
@@ -124,7 +124,7 @@ class Screen:
         sys.stderr.write(text + "\n")
 
     def warning(self, text: str) -> None:
-        """Print a warning on standard error, as JSON where the result is JSON."""
+        """Print a warning on standard error, as JSON if the result is JSON."""
         if self.as_json:
             sys.stderr.write(safe_json(json.dumps({"warning": text}, ensure_ascii=False)) + "\n")
         else:
@@ -132,11 +132,11 @@ class Screen:
 
     @property
     def can_ask(self) -> bool:
-        """True where somebody sits at the other end."""
+        """True if a user is at the terminal."""
         return not self.as_json and _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
 
     def asks(self, question: str) -> bool:
-        """Ask yes or no; no is what a bare return means."""
+        """Ask yes or no; Enter means no."""
         sys.stdout.flush()
         while True:
             sys.stderr.write(f"{question} {t('cli.yes_no')} ")
@@ -151,12 +151,12 @@ class Screen:
                 return True
 
     def flush(self) -> None:
-        """Hand on what was written so far."""
+        """Flush what was written so far."""
         sys.stdout.flush()
 
     @contextlib.contextmanager
     def page_output(self) -> Generator[None]:
-        """Show what is written inside through the user's pager, where there is a terminal to do so."""
+        """Show what is written inside through the user's pager, if there is a terminal."""
         if not self.terminal or not _is_terminal(sys.stdin) or os.environ.get("PAGER") in {"", "cat"}:
             yield
             return
@@ -166,7 +166,7 @@ class Screen:
                 yield
             except BrokenPipeError:
                 if stream is None:
-                    raise  # else somebody has seen enough and closed the pager
+                    raise  # otherwise the user has closed the pager
             finally:
                 sys.stdout = kept
 
@@ -180,7 +180,7 @@ def _colours_wanted() -> bool:
 
 
 def _speak_utf8(stream: TextIO) -> None:
-    """JSON is UTF-8 whatever the locale says."""
+    """Switch a stream to UTF-8: JSON is UTF-8 whatever the locale."""
     import io
 
     if isinstance(stream, io.TextIOWrapper):

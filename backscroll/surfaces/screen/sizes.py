@@ -1,10 +1,10 @@
-"""Sizes for people."""
+"""Display of sizes."""
 
 from __future__ import annotations
 
 
 def size(number: int) -> str:
-    """A number of bytes in a unit that is easy to read."""
+    """Return a number of bytes in a readable unit."""
     value = float(number)
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000 or unit == "GB":

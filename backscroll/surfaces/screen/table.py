@@ -1,4 +1,4 @@
-"""Tables without lines: columns apart by two spaces, a quiet header, Chinese measured right.
+"""Tables without rules: columns separated by two spaces, a dim header, Chinese measured correctly.
 
 A column that may shrink is cut with an ellipsis when the screen is too narrow; the others keep their width. Drawn by hand
 because loading a layout library takes longer than listing a store.
@@ -30,7 +30,7 @@ class Column:
 def table(
     screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]], indent: int = 0
 ) -> Iterator[str]:
-    """The lines of a table; columns that are empty in every row are left out."""
+    """Yield the lines of a table; columns that are empty in every row are left out."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     shown = [i for i in range(len(columns)) if any(row[i] for row in cells)]
     wide = {i: max(width(columns[i].header), *(width(row[i]) for row in cells)) for i in shown}

@@ -1,4 +1,4 @@
-"""Times as people write and read them. Shown in the local zone; stored and JSON times stay as they are."""
+"""Times as the user writes and reads them. Shown in the local zone; stored and JSON times stay as they are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def format_time(iso: str, *, short: bool = False) -> str:
-    """A stored time for people, in their own zone; short leaves out the year where it is this one."""
+    """Return a stored time in the local zone; short leaves out the current year."""
     if not iso:
         return ""
     try:
@@ -25,9 +25,9 @@ def format_time(iso: str, *, short: bool = False) -> str:
 
 
 def parse_time(text: str | None, *, end: bool = False, now: datetime | None = None) -> str | None:
-    """A time that somebody typed: ISO 8601, a date, `today`, `yesterday`, or an age such as 3d.
+    """Parse a time as typed: ISO 8601, a date, `today`, `yesterday`, or an age such as 3d.
 
-    A date alone means its beginning, or its end where an end is wanted.
+    A date alone means its beginning, or its end if an end is wanted.
     """
     if text is None:
         return None

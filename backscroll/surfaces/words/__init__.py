@@ -1,1 +1,1 @@
-"""Things in words and as JSON: messages, events, graphs, tasks, memories, changes. No command by name."""
+"""Messages, events, graphs, tasks, memories and changes as text and as JSON. Independent of commands."""

@@ -1,4 +1,4 @@
-"""What an import says afterwards: a table of conversations, then problems with their lines, then secrets, masked."""
+"""The report of an import: a table of conversations, then problems with their lines, then secrets, masked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.vocab.foreign import Problem
     from backscroll.vocab.part import Json
 
-#: Counted things in the order they are told; what did not change comes last.
+#: Counts in the order in which they are reported; unchanged items come last.
 ORDER = (
     "added", "inserted", "edited", "regenerated", "alternatives", "chosen", "deleted", "restored", "moved", "hidden",
     "unhidden", "branches", "asides", "code_changes", "lore", "forgotten_skipped", "unchanged",
@@ -27,13 +27,13 @@ _PLACES = 4
 
 
 def select_nonzero(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts that are not zero, in order, under their stable names."""
+    """Return the counts that are not zero, in order, under their stable names."""
     known = {name: counts[name] for name in ORDER if counts.get(name)}
     return known | {name: number for name, number in counts.items() if number and name not in known}
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """Counts as people say them."""
+    """Return counts as text."""
     said = [
         count(f"counts.{name}", number) if find(f"counts.{name}.other") else f"{name} {number}"
         for name, number in select_nonzero(counts).items()
@@ -42,7 +42,7 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 
 def shape(report: ImportReport) -> dict[str, Json]:
-    """A report as JSON."""
+    """Return a report as JSON."""
     return {
         "thread": report.thread,
         "title": report.title,
@@ -58,12 +58,12 @@ def shape(report: ImportReport) -> dict[str, Json]:
 
 
 def problem_shape(problem: Problem) -> dict[str, Json]:
-    """A problem as JSON."""
+    """Return a problem as JSON."""
     return {"what": say(problem.what), "line": problem.line, "where": say(problem.where)}
 
 
 def summary(screen: Screen, reports: Sequence[ImportReport]) -> Iterator[str]:
-    """The table of what came in."""
+    """Yield the table of what was imported."""
     columns = [
         Column(t("columns.id"), style="strong"),
         Column(t("columns.title"), shrinks=True),
@@ -83,7 +83,7 @@ def summary(screen: Screen, reports: Sequence[ImportReport]) -> Iterator[str]:
 
 
 def remarks(screen: Screen, reports: Sequence[ImportReport]) -> None:
-    """Notes, problems and secrets, beside the result."""
+    """Print notes, problems and secrets, beside the result."""
     for report in reports:
         for note in report.notes:
             screen.remark(f"  {one_line(say(note))}", "dim")
@@ -106,7 +106,7 @@ def remarks(screen: Screen, reports: Sequence[ImportReport]) -> None:
 
 
 def problem_lines(problems: Iterable[tuple[str, Problem]]) -> Iterator[str]:
-    """Problems with their places, each sentence once; the file is named where a problem does not say more."""
+    """Yield problems with their places, each sentence once; the file is named if a problem has no other place."""
     places: dict[str, list[str]] = {}
     for name, problem in problems:
         where = one_line(say(problem.where) or name)

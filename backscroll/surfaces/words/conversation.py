@@ -1,6 +1,6 @@
-"""Messages as people read them: a header with number, role, author, time and flags; the words; tools folded to a line.
+"""Messages as text: a header with number, role, author, time and flags; the text; tools folded to a line.
 
-Everything said goes through `plain`, so nothing in a conversation reaches the terminal as a command.
+All text goes through `plain`, so nothing in a conversation reaches the terminal as a control sequence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INDENT = "    "
 
 
 def heading(screen: Screen, info: ThreadInfo) -> Iterator[str]:
-    """The first lines about a thread."""
+    """Yield the first lines about a thread."""
     yield screen.style(one_line(title_of(info)), "strong")
     facts = [
         info.id[:8],
@@ -44,30 +44,30 @@ def heading(screen: Screen, info: ThreadInfo) -> Iterator[str]:
 
 
 def title_of(info: ThreadInfo) -> str:
-    """The title, or what is shown where there is none."""
+    """Return the title, or a placeholder if there is none."""
     if info.forgotten:
         return t("words.forgotten_thread")
     return info.title or t("words.untitled")
 
 
 def project_name(project: str) -> str:
-    """A project for people: of a folder, its own name is enough."""
+    """Return the display name of a project: of a folder, its last component."""
     return one_line(PurePath(project).name if project.startswith(("/", "~")) else project)
 
 
 def kind_name(kind: str) -> str:
-    """The kind of a thread for people; other people's kinds as they are."""
+    """Return the display name of a thread's kind; unknown kinds as they are."""
     names = {"chat": t("words.chat"), "agent": t("words.agent"), "roleplay": t("words.roleplay")}
     return names.get(kind, one_line(kind))
 
 
 def role_name(role: str) -> str:
-    """A role for people."""
+    """Return the display name of a role."""
     return t(f"roles.{role}")
 
 
 class ConversationPrinter:
-    """Draws messages one after another, and remembers which tool was called under which id."""
+    """Prints messages one after another, and remembers which tool was called under which id."""
 
     def __init__(self, screen: Screen, *, full: bool = False) -> None:
         self._screen = screen
@@ -75,7 +75,7 @@ class ConversationPrinter:
         self._calls: dict[str, str] = {}
 
     def message(self, message: Message, number: int | None) -> Iterator[str]:
-        """One message: header, then body."""
+        """Yield the lines of one message: header, then body."""
         yield _header(self._screen, message, number)
         self._calls.update({p.id: p.name for p in message.parts if isinstance(p, ToolCall)})
         yield from body_lines(self._screen, message.content, full=self._full, calls=self._calls)
@@ -95,7 +95,7 @@ def _quietly(screen: Screen, words: list[str]) -> str:
 
 
 def flags(message: Message) -> list[str]:
-    """What is special about a message, in words."""
+    """Return the flags of a message, in words."""
     out: list[str] = []
     if message.deleted:
         out.append(t("flags.deleted"))
@@ -113,7 +113,7 @@ def flags(message: Message) -> list[str]:
 def body_lines(
     screen: Screen, content: Content, *, full: bool = False, calls: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """The parts of a content, indented and wrapped for the screen."""
+    """Yield the parts of a content, indented and wrapped for the screen."""
     room = screen.room(len(_INDENT))
     said = False
     for part in content.parts:
@@ -133,7 +133,7 @@ def body_lines(
 
 
 def excerpt(content: Content, room: int) -> str:
-    """A content on one line."""
+    """Return a content on one line."""
     text = one_line(content.text)
     if not text:
         text = " · ".join(filter(None, (fold_part(part, room) for part in content.parts))) or t("words.empty")
@@ -141,7 +141,7 @@ def excerpt(content: Content, room: int) -> str:
 
 
 def _flowing(screen: Screen, facts: list[str]) -> Iterator[str]:
-    """Facts with dots between them, on as many lines as it takes."""
+    """Yield facts with dots between them, on as many lines as needed."""
     line = ""
     for fact in facts:
         if line and width(line) + width(fact) + 3 > screen.width:

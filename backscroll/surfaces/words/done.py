@@ -1,4 +1,4 @@
-"""What a command that changed something says: one line for people, the new state as JSON for programs."""
+"""Output of commands that change something: one line for the user, the new state as JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def number_of(thread: Thread, message: Ref) -> int | None:
-    """The number of a message as `show` prints it; None for one that does not stand in the history."""
+    """Return the number of a message as `show` prints it; None if it is not in the history."""
     try:
         return thread.place(message) + 1
     except NotFound:
@@ -31,7 +31,7 @@ def message_done(screen: Screen, thread: Thread, message: Message, text: str) ->
 
 
 def thread_done(screen: Screen, thread: Thread, text: str) -> None:
-    """Report a thread that was made or changed."""
+    """Report a thread that was created or changed."""
     if screen.as_json:
         screen.json(shapes.of_thread(thread.info))
     else:

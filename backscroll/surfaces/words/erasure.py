@@ -1,4 +1,4 @@
-"""What a forget did, in words and as JSON; shared by every command that erases."""
+"""The report of a forget, as text and as JSON; shared by every command that erases."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from backscroll.surfaces.screen.screen import Screen
     from backscroll.vocab.part import Json
 
-SHOWN = 10  # names that are listed
+SHOWN = 10  # names listed
 
 
 def erasure_shape(done: ForgetReport) -> dict[str, Json]:
-    """What was erased, with stable keys."""
+    """Return what was erased, with stable keys."""
     return {
         "messages": done.messages,
         "revisions": done.revisions,
@@ -31,7 +31,7 @@ def erasure_shape(done: ForgetReport) -> dict[str, Json]:
 
 
 def account_of_erasure(screen: Screen, done: ForgetReport) -> None:
-    """Say what was erased, and what cannot be reached."""
+    """Print what was erased, and what cannot be reached."""
     screen.line(
         t(
             "forgetting.done",

@@ -19,12 +19,12 @@ _WIDE = 300
 
 
 def kind_words(event: Event) -> str:
-    """What kind of thing happened."""
+    """Return the name of an event's kind."""
     return t(f"events.{event.kind}")
 
 
 def what_happened(event: Event) -> str:
-    """The rest of the story on one line."""
+    """Return the details of an event on one line."""
     if event.forgotten:
         return t("words.forgotten")
     if event.kind in SPEAKING:

@@ -1,4 +1,4 @@
-"""What an export wrote, in words, as JSON, or the text itself; shared by every command that exports."""
+"""The output of an export, as text, as JSON, or the exported text itself; shared by every command that exports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def say_export(screen: Screen, report: ExportReport, format: str) -> None:
-    """Print what was exported, or say where it went."""
+    """Print what was exported, or report where it was written."""
     if screen.as_json:
         screen.json(
             {
@@ -27,7 +27,7 @@ def say_export(screen: Screen, report: ExportReport, format: str) -> None:
         )
         return
     if report.text is not None:
-        # To a file or a program the text goes as it is; a terminal must not obey what is in it.
+        # A file or a program gets the text as it is; a terminal must not execute what is in it.
         if screen.terminal:
             screen.raw(safe(report.text))
         else:

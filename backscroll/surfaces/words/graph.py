@@ -1,4 +1,4 @@
-"""How the graph is said: nodes, facts and their evidence, in lines for people."""
+"""The graph as text: nodes, facts and their evidence, in lines for the user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Named = Callable[[str], str]
 
 
 def names_in(graph: Graph) -> Named:
-    """Tells the name of a node by its id; the id where there is no such node (any more)."""
+    """Return a function from the id of a node to its name; to the id itself if the node does not exist (any more)."""
     known: dict[str, str] = {}
 
     def name(id_: str) -> str:
@@ -35,24 +35,24 @@ def names_in(graph: Graph) -> Named:
 
 
 def turn_words(opening: Ref | None, number: Number) -> str:
-    """The turn that a message opens; a dash where it is gone."""
+    """Return the turn that a message opens; a dash if it is gone."""
     found = -1 if opening is None else number(opening)
     return t("graph.turn", n=found) if found >= 0 else "–"
 
 
 def value_of(fact: Fact, named: Named) -> str:
-    """The value of an attribute, or the name of the other node."""
+    """Return the value of an attribute, or the name of the other node."""
     name = named(fact.object) if fact.object else ""
     return one_line(fact.value or name if name == fact.object else name)
 
 
 def until_words(fact: Fact, number: Number, yours: Collection[Ref] = ()) -> str:
-    """Until when it held: a turn, or one of the person's own changes; empty where it holds."""
+    """Return until when a fact held: a turn, or one of the user's own changes; empty if it still holds."""
     return t("graph.your_change") if fact.until in yours else turn_words(fact.until, number)
 
 
 def rank_words(fact: Fact) -> str:
-    """On whose word it is held, and what is special about it."""
+    """Return the authority behind a fact, and its special properties."""
     marks = [t(f"graph_ranks.{fact.rank.value}")]
     if fact.pinned:
         marks.append(t("graph.pinned"))
@@ -64,7 +64,7 @@ def rank_words(fact: Fact) -> str:
 
 
 def listing(screen: Screen, nodes: Sequence[NodeView], number: Number) -> Iterator[str]:
-    """Nodes as a table."""
+    """Yield nodes as a table."""
     columns = [
         Column(t("columns.name"), style="strong", shrinks=True),
         Column(t("columns.kind")),
@@ -92,12 +92,12 @@ def listing(screen: Screen, nodes: Sequence[NodeView], number: Number) -> Iterat
 
 
 def word_of(predicate: str) -> str:
-    """What an attribute or relation is called; without the place of the other end."""
+    """Return the display name of an attribute or relation, without the placeholder of the other end."""
     return predicate_words(predicate, get_language()).replace("…", "～")
 
 
 def page_of(screen: Screen, node: NodeView, number: Number, named: Named) -> Iterator[str]:
-    """All about one node."""
+    """Yield the details of a node."""
     kind = type_words(node.type, get_language())
     yield f"{screen.style(one_line(node.name), 'strong')}  {screen.style(f'{kind} · {node.readable}', 'dim')}"
     if node.aliases:
@@ -117,7 +117,7 @@ def facts_table(
     ended: Collection[Ref] | None = None,
     whose: bool = False,
 ) -> Iterator[str]:
-    """Facts as a table; with `ended` (the person's own changes) also until when they held, with `whose` also of whom."""
+    """Yield facts as a table; with `ended` (the user's own changes) also until when they held, with `whose` also their node."""
     columns = [
         *([Column(t("columns.name"), style="strong", shrinks=True)] if whose else []),
         Column(t("columns.property")),
@@ -141,7 +141,7 @@ def facts_table(
 
 
 def reasons(screen: Screen, facts: Iterable[Fact], number: Number, named: Named) -> Iterator[str]:
-    """Facts with the sentences on which they rest."""
+    """Yield facts with the sentences that support them."""
     for fact in facts:
         held = "" if fact.current else f" ({t('graph.no_longer', turn=until_words(fact, number))})"
         yield f"{screen.style(word_of(fact.predicate), 'strong')}: {value_of(fact, named)}{held}  {screen.style(rank_words(fact), 'dim')}"
@@ -163,8 +163,8 @@ def _evidence(evidence: Evidence, number: Number, named: Named) -> str:
 
 
 def change_words(made: Override, named: Named) -> str:
-    """What a person changed, in words."""
-    if made.change in (Change.RENAME, Change.MERGE):  # the node goes by another name since
+    """Return what a user changed, in words."""
+    if made.change in (Change.RENAME, Change.MERGE):  # the node has another name since
         return t(f"graph_changes.{made.change.value}", node=made.node, value=made.value or made.object)
     rest = named(made.object) if made.object else made.value
     how = "forbid_all" if made.change is Change.FORBID and not rest else made.change.value

@@ -1,4 +1,4 @@
-"""Memories on the screen and as JSON: what the commands about them share."""
+"""Memories as text and as JSON: shared by the commands about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def of_memory(memory: Memory) -> dict[str, Json]:
-    """A memory as JSON."""
+    """Return a memory as JSON."""
     return {
         "id": memory.id,
         "kind": memory.kind.value,
@@ -38,7 +38,7 @@ def of_memory(memory: Memory) -> dict[str, Json]:
 
 
 def listing(screen: Screen, memories: Sequence[Memory]) -> Iterator[str]:
-    """A table of memories."""
+    """Yield a table of memories."""
     columns = [
         Column(t("memory.id"), style="dim"),
         Column(t("memory.kind")),
@@ -60,7 +60,7 @@ def _render_text(memory: Memory) -> str:
 
 
 def page_of(screen: Screen, memory: Memory) -> Iterator[str]:
-    """All about one memory."""
+    """Yield the details of a memory."""
     head = f"{memory.id}  {t(f'memory_kinds.{memory.kind.value}')}"
     yield screen.style(head, "strong")
     for line in safe(memory.text).splitlines():

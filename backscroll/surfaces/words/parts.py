@@ -1,6 +1,6 @@
-"""What is not plain text in a message: tool calls and results, thinking, attachments. Folded to a line, or in full.
+"""Message parts that are not plain text: tool calls and results, reasoning, attachments. Folded to a line, or in full.
 
-Results often name only the id of their call; `calls` (id -> tool) lets whoever walks through a history fill in the name.
+Results often name only the id of their call; with `calls` (id -> tool), a caller that reads a history in order fills in the name.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from backscroll.surfaces.screen.cells import cut, width
 from backscroll.surfaces.screen.plain import one_line, safe
 from backscroll.vocab.part import Json, Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
-#: The arguments that say best what a call is about, in this order.
+#: The arguments that best describe a call, in this order.
 _TELLING = ("command", "cmd", "pattern", "query", "file_path", "path", "url", "description", "prompt", "name")
 _LONG = 400
 
 
 def fold_part(part: Part, room: int, calls: Mapping[str, str] | None = None) -> str:
-    """One line for a part, cut to fit; empty where there is nothing to say."""
+    """Return a part in one line, cut to fit; empty if there is nothing to show."""
     match part:
         case Text():
             return cut(one_line(part.text), room)
@@ -37,7 +37,7 @@ def fold_part(part: Part, room: int, calls: Mapping[str, str] | None = None) -> 
 
 
 def unfold_part(part: Part, calls: Mapping[str, str] | None = None) -> Iterator[str]:
-    """All lines of a part."""
+    """Yield all lines of a part."""
     match part:
         case Text():
             yield from safe(part.text).split("\n")
@@ -73,7 +73,7 @@ def _result(part: ToolResult, room: int, calls: Mapping[str, str]) -> str:
 
 
 def _opening(label: str, text: str, room: int) -> str:
-    """The first line of a text, and how many more there are."""
+    """Return the first line of a text, and how many more there are."""
     lines = [line for line in text.splitlines() if line.strip()]
     more = "  " + t("parts.more_lines", more=count("words.lines", len(lines) - 1)) if len(lines) > 1 else ""
     gap = "" if label.endswith("：") else " "
@@ -81,7 +81,7 @@ def _opening(label: str, text: str, room: int) -> str:
 
 
 def _target(arguments: Json) -> str:
-    """What a call is about: its telling argument, or all of them."""
+    """Return the target of a call: its main argument, or all of them."""
     value = arguments
     if isinstance(value, str):
         try:

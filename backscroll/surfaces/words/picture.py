@@ -1,6 +1,6 @@
-"""A prompt as a picture: a bar by section, what each section takes, and every message with its reason.
+"""A prompt as a picture: a bar by section, the tokens of each section, and every message with its reason.
 
-Owns drawing a receipt for a terminal. Refuses: what is in it; the engine decided, and `surfaces/receipts.py` has the words.
+Owns drawing a receipt for a terminal. Refuses: what is in it; the engine decided, and `surfaces/receipts.py` has the texts.
 Widths are measured in cells, so Chinese stays in its columns; without colours every section has a letter of its own in the bar.
 """
 
@@ -28,7 +28,7 @@ LETTERS = {
     "reserve": "·",
 }  # fmt: skip
 _WIDEST = 72
-_NAMES_FROM = 110  # cells from which a row has room for the name of its section beside its mark
+_NAMES_FROM = 110  # minimum cells for a row to show the name of its section beside its mark
 _EXCERPT = 160
 
 
@@ -37,7 +37,7 @@ def _mark(screen: Screen, section: str) -> str:
 
 
 def bar(screen: Screen, sections: Mapping[str, int], budget: int) -> str:
-    """One line: every section as long as its share of the budget, and never less than a cell."""
+    """Return one line: every section as long as its share of the budget, and at least one cell."""
     room = min(screen.width, _WIDEST)
     lengths = _lengths(list(sections.values()), max(budget, sum(sections.values()), 1), room)
     drawn = [
@@ -49,9 +49,11 @@ def bar(screen: Screen, sections: Mapping[str, int], budget: int) -> str:
 
 
 def _lengths(parts: Sequence[int], whole: int, room: int) -> list[int]:
-    """Cells for each part: by its share, at least one for what is there; what that costs, the longest give."""
+    """Return cells for each part: by its share, at least one if it is not empty, at the expense of the longest."""
     cells = [max(1, round(part / whole * room)) if part else 0 for part in parts]
-    most = room if sum(parts) >= whole else max(sum(map(bool, parts)), room - 1)  # a free token shows too
+    most = (
+        room if sum(parts) >= whole else max(sum(map(bool, parts)), room - 1)
+    )  # a free token is visible too
     while sum(cells) > most:
         longest = max(range(len(cells)), key=lambda n: cells[n])
         if cells[longest] <= 1:
@@ -61,7 +63,7 @@ def _lengths(parts: Sequence[int], whole: int, room: int) -> list[int]:
 
 
 def summary(screen: Screen, receipt: Receipt) -> Iterator[str]:
-    """The bar, and the figures under it."""
+    """Yield the bar, and the figures under it."""
     yield screen.style(receipts.about(receipt), "dim")
     sections = receipts.shares(receipt)
     yield bar(screen, sections, receipt.budget)
@@ -81,7 +83,7 @@ def summary(screen: Screen, receipt: Receipt) -> Iterator[str]:
 
 
 def facts(screen: Screen, receipt: Receipt, crops: Sequence[CropMark] = ()) -> Iterator[str]:
-    """What else the receipt says, wrapped; warnings last."""
+    """Yield the other facts of the receipt, wrapped; warnings last."""
     for line in receipts.facts(receipt, crops):
         yield from _hanging(screen, line)
     for line in receipts.warnings(receipt):
@@ -89,7 +91,7 @@ def facts(screen: Screen, receipt: Receipt, crops: Sequence[CropMark] = ()) -> I
 
 
 def _hanging(screen: Screen, text: str) -> Iterator[str]:
-    """A sentence, with what does not fit indented below."""
+    """Yield a sentence, with continuation lines indented."""
     first = next(iter(wrap(text, screen.width)), "")
     yield first
     rest = text[len(first) :].strip()
@@ -98,7 +100,7 @@ def _hanging(screen: Screen, text: str) -> Iterator[str]:
 
 
 def items(screen: Screen, prompt: Prompt) -> Iterator[str]:
-    """Every message of the prompt: how large it is, at which resolution, why, and how it begins."""
+    """Yield every message of the prompt: its size, its resolution, the reason, and its opening words."""
     named = screen.width >= _NAMES_FROM
     columns = [
         Column(""),
@@ -133,12 +135,12 @@ def items(screen: Screen, prompt: Prompt) -> Iterator[str]:
 
 
 def _opening(block: Block) -> str:
-    """How a message begins, on one line."""
+    """Return the opening words of a message, on one line."""
     return next((line for part in block.parts if (line := fold_part(part, _EXCERPT))), "")
 
 
 def difference(screen: Screen, found: PromptDifference) -> Iterator[str]:
-    """What changed since the previous prompt."""
+    """Yield what changed since the previous prompt."""
     same = {"n": receipts.number(found.same), "tokens": receipts.number(found.cached)}
     yield from _hanging(screen, t("context.same", **same) if found.same else t("context.nothing_same"))
     for mark, style, changed in (("-", "removed", found.gone), ("+", "added", found.new)):

@@ -1,7 +1,7 @@
-"""Services with models, as people and programs read them: for `config provider` and `models` alike.
+"""Providers as text and as JSON: for `config provider` and `models` alike.
 
-Owns the table, the facts and the document of a service, and the word for the state it is in. Refuses: keys themselves (only where one
-comes from is told), changing anything.
+Owns the table, the facts and the document of a provider, and the name of its state. Refuses: keys themselves (only the source
+of one is shown), changing anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def service_table(screen: Screen, services: Sequence[ProviderStatus]) -> Iterable[str]:
-    """The lines of a table of services."""
+    """Return the lines of a table of providers."""
     columns = [
         Column(t("columns.provider"), style="strong"),
         Column(t("columns.state")),
@@ -37,14 +37,14 @@ def service_table(screen: Screen, services: Sequence[ProviderStatus]) -> Iterabl
 
 
 def service_state(service: ProviderStatus) -> str:
-    """Whether it is the one that is asked, could be, or lacks its key."""
+    """Return whether it is in use, usable, or lacks its key."""
     if service.key_missing:
         return t("models.no_key")
     return t("models.asked") if service.chosen else t("models.ready")
 
 
 def service_facts(service: ProviderStatus) -> dict[str, str]:
-    """Everything about one service, by name."""
+    """Return the facts about one provider, by name."""
     provider = service.provider
     return {
         t("columns.provider"): provider.name,
@@ -58,7 +58,7 @@ def service_facts(service: ProviderStatus) -> dict[str, str]:
 
 
 def _key_from(provider: Provider) -> str:
-    """Where the key comes from; never the key."""
+    """Return where the key comes from; never the key."""
     # start-up: loaded when the command runs
     from backscroll.llm.keys import names
 
@@ -72,7 +72,7 @@ def _key_from(provider: Provider) -> str:
 
 
 def service_document(service: ProviderStatus) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the same for programs."""
     provider = service.provider
     return {
         "name": provider.name,
@@ -87,7 +87,7 @@ def service_document(service: ProviderStatus) -> dict[str, Any]:
 
 
 def show_facts(screen: Screen, facts: Mapping[str, str]) -> None:
-    """Names and values, a line each, the values below each other."""
+    """Print names and values, one line each, with the values aligned."""
     room = max(width(key) for key in facts)
     for key, value in facts.items():
         screen.line(f"{screen.style(pad_text(key, room), 'dim')}  {one_line(value)}")

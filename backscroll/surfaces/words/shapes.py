@@ -1,4 +1,4 @@
-"""The JSON shapes of things, with stable keys: what `--json` promises. Text is text, times are as stored, ids are full."""
+"""The JSON formats with stable keys that `--json` promises. Text is text, times are as stored, ids are full."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def of_thread(info: ThreadInfo) -> dict[str, Json]:
-    """A thread without its messages."""
+    """Return a thread without its messages."""
     return {
         "id": info.id,
         "title": info.title,
@@ -36,7 +36,7 @@ def of_thread(info: ThreadInfo) -> dict[str, Json]:
 
 
 def of_message(message: Message, number: int | None, thread: str) -> dict[str, Json]:
-    """A message as it stands; `number` is None for a deleted one."""
+    """Return a message in its current state; `number` is None for a deleted one."""
     return {
         "number": number,
         "id": str(message.id),
@@ -58,12 +58,12 @@ def of_message(message: Message, number: int | None, thread: str) -> dict[str, J
 
 
 def is_edited(message: Message) -> bool:
-    """True where the first answer of a message no longer has its first words."""
+    """Return True if the first alternative of a message no longer has its original text."""
     return message.alternative == 0 and message.revision != message.id
 
 
 def of_turn(turn: Turn, first: int, thread: str) -> dict[str, Json]:
-    """A turn with its messages; `first` is the number of its first message."""
+    """Return a turn with its messages; `first` is the number of its first message."""
     return {
         "turn": turn.sequence,
         "id": turn.id,
@@ -75,7 +75,7 @@ def of_turn(turn: Turn, first: int, thread: str) -> dict[str, Json]:
 
 
 def of_revision(revision: Revision, live: bool) -> dict[str, Json]:
-    """One content of a message; words are null once forgotten."""
+    """Return one revision of a message; its text is null once forgotten."""
     content = revision.content
     return {
         "id": str(revision.id),
@@ -91,7 +91,7 @@ def of_revision(revision: Revision, live: bool) -> dict[str, Json]:
 
 
 def of_event(event: Event, what: str) -> dict[str, Json]:
-    """One fact of the log; `what` is a short account of it for people."""
+    """Return an event of the log; `what` is a short description for the user."""
     return {
         "event": event.seq,
         "id": str(event.id),

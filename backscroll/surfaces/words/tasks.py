@@ -1,4 +1,4 @@
-"""How tasks are said: for people in lines and tables, for programs as JSON with stable keys."""
+"""Tasks as text: lines and tables for the user, JSON with stable keys for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def of_task(task: Task) -> dict[str, Json]:
-    """A task as `--json` prints it."""
+    """Return a task as `--json` prints it."""
     return {
         "id": task.id,
         "title": task.title,
@@ -49,7 +49,7 @@ def of_task(task: Task) -> dict[str, Json]:
 
 
 def of_attempt(attempt: Attempt) -> dict[str, Json]:
-    """A result with what became of it."""
+    """Return an attempt with its verdict."""
     return {
         "event": str(attempt.event),
         "at": attempt.at,
@@ -65,7 +65,7 @@ def of_attempt(attempt: Attempt) -> dict[str, Json]:
 
 
 def of_step(step: TaskReport) -> dict[str, Json]:
-    """What a step did."""
+    """Return what a step did."""
     return {
         "act": step.act.value,
         "task": of_task(step.task),
@@ -85,17 +85,17 @@ def _name(ref: Ref | None) -> str | None:
 
 
 def name_task(task: Task) -> str:
-    """A task in a sentence: its id, and its title where it has one."""
+    """Return a task in a sentence: its id, and its title if it has one."""
     return t("task.named", id=task.id, title=one_line(task.title)) if task.title else task.id
 
 
 def state_of(task: Task) -> str:
-    """Its state in words."""
+    """Return its state in words."""
     return t(f"task_states.{task.state.value}")
 
 
 def step_lines(step: TaskReport) -> Iterator[str]:
-    """What a step did, for people."""
+    """Yield what a step did, for the user."""
     yield t(f"task_done.{step.act.value}", task=name_task(step.task))
     if step.rests is not None and step.act.value in ("start", "resume"):
         yield t("task.rests", task=name_task(step.rests), id=step.rests.id)
@@ -110,7 +110,7 @@ def step_lines(step: TaskReport) -> Iterator[str]:
 
 
 def cancelled_line(task: Task) -> str:
-    """That something like it was given up."""
+    """Return the warning that a similar task was cancelled."""
     when = format_time(task.ended)
     if task.reason:
         return t("task.cancelled_why", task=name_task(task), when=when, reason=one_line(task.reason))
@@ -118,12 +118,12 @@ def cancelled_line(task: Task) -> str:
 
 
 def release_line(release: ContextRelease) -> str:
-    """What left the prompt."""
+    """Return what left the prompt."""
     return count("task.released", release.messages, tokens=number(release.tokens), handle=release.handle)
 
 
 def listing(screen: Screen, tasks: Sequence[Task]) -> Iterator[str]:
-    """A table of tasks."""
+    """Yield a table of tasks."""
     columns = [
         Column("", style="strong"),
         Column(t("columns.task"), right=True),
@@ -149,7 +149,7 @@ def listing(screen: Screen, tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def page_of(screen: Screen, task: Task, messages: int) -> Iterator[str]:
-    """All about one task."""
+    """Yield the details of a task."""
     yield screen.style(f"{task.id}  {one_line(task.title)}", "strong")
     yield t("task.standing", state=state_of(task), since=format_time(task.began), by=one_line(task.by))
     if task.ended:
@@ -170,7 +170,7 @@ def page_of(screen: Screen, task: Task, messages: int) -> Iterator[str]:
 
 
 def attempt_lines(screen: Screen, attempt: Attempt) -> Iterator[str]:
-    """A result and what was said about it."""
+    """Yield an attempt and its verdict."""
     verdict = t(f"task_verdicts.{attempt.verdict or 'waiting'}")
     yield screen.style(
         t("task.attempt", when=format_time(attempt.at), by=one_line(attempt.by), verdict=verdict), "dim"
@@ -190,6 +190,6 @@ def _indent_text(screen: Screen, text: str) -> Iterator[str]:
 
 
 def reason_words(name: str, detail: str) -> str:
-    """Why a message looks like a beginning."""
+    """Return why a message looks like the start of a task."""
     words = find(f"boundary_reasons.{name}") or name.replace("_", " ")
     return f"{words} ({one_line(detail)})" if detail else words

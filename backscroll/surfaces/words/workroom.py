@@ -1,4 +1,4 @@
-"""Changes, blame and rewinds in words and as JSON: the lines that commands print about files."""
+"""Changes, blame and rewinds as text and as JSON: the lines that commands print about files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FILES, _MESSAGES = 30, 20
 
 
 def change_lines(screen: Screen, change: CodeChange, *, diff: bool) -> Iterator[str]:
-    """One change: when, by whom, what; its files; and the diff where it is wanted."""
+    """Yield one change: when, by whom, what; its files; and the diff if requested."""
     turn = t("workroom.no_turn") if change.turn is None else t("workroom.turn", turn=change.turn)
     by = _by(change.cause.by, change.cause.tool)
     words = [screen.style(turn, "strong"), by, format_time(change.at, short=True), change.id.short]
@@ -52,7 +52,7 @@ def _by(by: str, tool: str) -> str:
 
 
 def file_lines(screen: Screen, files: Sequence[FileChange]) -> Iterator[str]:
-    """What became of each file, one to a line."""
+    """Yield what happened to each file, one per line."""
     for file in files[:_FILES]:
         name = f"{file.old_path} → {file.path}" if file.old_path else file.path
         size = "" if file.binary or not (file.added or file.removed) else f"  +{file.added} −{file.removed}"
@@ -64,7 +64,7 @@ def file_lines(screen: Screen, files: Sequence[FileChange]) -> Iterator[str]:
 
 
 def diff_lines(screen: Screen, diff: str) -> Iterator[str]:
-    """A diff in colour; whatever the files hold, nothing of it reaches the terminal as a command."""
+    """Yield a diff in colour; whatever the files contain, nothing of it reaches the terminal as a control sequence."""
     for line in diff.split("\n"):
         style = {"+": "added", "-": "removed", "@": "match"}.get(line[:1], "")
         plain = safe(line)
@@ -72,7 +72,7 @@ def diff_lines(screen: Screen, diff: str) -> Iterator[str]:
 
 
 def change_json(change: CodeChange) -> dict[str, Json]:
-    """A change for programs."""
+    """Return a change for programs."""
     return {
         "id": str(change.id),
         "at": change.at,
@@ -91,7 +91,7 @@ def change_json(change: CodeChange) -> dict[str, Json]:
 
 
 def file_json(file: FileChange) -> dict[str, Json]:
-    """What became of a file, for programs."""
+    """Return what happened to a file, for programs."""
     return {
         "path": file.path,
         "action": file.action,
@@ -109,7 +109,7 @@ def file_json(file: FileChange) -> dict[str, Json]:
 
 
 def blame_lines(screen: Screen, lines: Sequence[BlameLine]) -> Iterator[str]:
-    """Line by line: the turn, and the line; where the origin changes, what was asked and why."""
+    """Yield line by line: the turn, and the line; where the origin changes, the request and the reason."""
     wide = len(str(lines[-1].line)) if lines else 1
     before: object = object()
     for one in lines:
@@ -147,7 +147,7 @@ def _short(screen: Screen, text: str) -> str:
 
 
 def blame_json(one: BlameLine) -> dict[str, Json]:
-    """A line and its origin, for programs."""
+    """Return a line and its origin, for programs."""
     return {
         "line": one.line,
         "text": one.text,
@@ -168,7 +168,7 @@ def blame_json(one: BlameLine) -> dict[str, Json]:
 
 
 def preview_lines(screen: Screen, plan: RewindReport, *, diff: bool = True) -> Iterator[str]:
-    """What a rewind would do: files with their diff, words that leave or return, what others would lose."""
+    """Yield what a rewind would do: files with their diff, messages that leave or return, what others would lose."""
     if plan.files:
         yield screen.style(count("workroom.files", len(plan.files)), "strong")
         yield from file_lines(screen, plan.files)
@@ -195,7 +195,7 @@ def _message_lines(screen: Screen, messages: Sequence[Message]) -> Iterator[str]
 
 
 def rewound_json(plan: RewindReport) -> dict[str, Json]:
-    """A rewind for programs."""
+    """Return a rewind for programs."""
     return {
         "turn": plan.turn,
         "what": plan.what,

@@ -1,5 +1,5 @@
-"""`backscroll.wrap`: a client of OpenAI's or Anthropic's SDK that remembers what passes through it.
+"""`backscroll.wrap`: a client of OpenAI's or Anthropic's SDK whose calls are recorded.
 
-`client` wraps, `streams` and `raw_responses` record what comes back, `closing` decides what closing a wrapper closes.
-What is recorded goes through `engine/calls/capture`; nothing here knows a store.
+`client` wraps, `streams` and `raw_responses` record responses, `closing` determines what closing a wrapper closes.
+Recording goes through `engine/calls/capture`; nothing here knows a store.
 """

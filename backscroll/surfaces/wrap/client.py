@@ -1,12 +1,12 @@
-"""`wrap`: two lines make an existing program remember.
+"""`wrap`: record an existing program with two lines.
 
     client = backscroll.wrap(OpenAI(), thread=thread)
 
-Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every call of a model is recorded with
-its answer and its price, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. A fault of the
-recording never breaks the program's call (it is warned of, once) unless `strict` says so. Refuses: what goes into the log
+Owns the proxy around a client of OpenAI's or Anthropic's SDK: it behaves as the client does, and every model call is recorded with
+its answer and its cost, streamed ones too; with `assemble`, the program's list is replaced by a prompt within the budget. An error of the
+recording never breaks the program's call (it is warned about, once) unless `strict` is set. Refuses: what goes into the log
 (`engine/calls/capture`), streams (`surfaces/wrap/streams`), raw responses (`surfaces/wrap/raw_responses`). Batches, live connections and
-runners that call for themselves inside the SDK are passed on unrecorded, which is warned of once.
+runners that make calls inside the SDK are passed on unrecorded, which is warned about once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 T = TypeVar("T")
-#: The calls that are recorded, by where they hang on the client of a vendor.
+#: The calls that are recorded, by their path on the client of a vendor.
 _CALLS: Mapping[str, Mapping[Path, Wire]] = {
     "openai": {
         ("chat", "completions", "create"): "openai-chat",
@@ -54,9 +54,9 @@ _CALLS: Mapping[str, Mapping[Path, Wire]] = {
         ("beta", "messages", "stream"): "anthropic",
     },
 }
-#: What gives another client of the same kind.
+#: Methods that return another client of the same kind.
 _COPIES = ("with_options", "copy", "with_middleware")
-_LEFT_OUT = ("NotGiven", "Omit")  # how the SDKs say that an argument was not given
+_LEFT_OUT = ("NotGiven", "Omit")  # the SDKs' marker of an omitted argument
 
 
 def wrap(
@@ -69,10 +69,10 @@ def wrap(
     budget: int | None = None,
     strict: bool = False,
 ) -> T:
-    """A client that remembers: every call goes into a thread, and into its account.
+    """Return a client that records: every call goes into a thread and onto its ledger.
 
-    `thread` is a thread, or the id or title of one in `store` (made where there is none of this title); with `user`, one of this
-    user. `store` is an open store, or where one is. With `assemble` every request gets a prompt of at most `budget` tokens in
+    `thread` is a thread, or the id or title of one in `store` (created if there is none of this title); with `user`, one of this
+    user. `store` is an open store, or the location of one. With `assemble` every request gets a prompt of at most `budget` tokens in
     place of the program's own list of messages.
 
     Closing the wrapper closes a store that was opened for it (not one that you passed in), and the client with the last wrapper
@@ -93,7 +93,7 @@ def wrap(
 def _open_thread(
     thread: Thread | str, store: Engine | str | os.PathLike[str] | None, user: str | None
 ) -> tuple[Thread, bool]:
-    """The thread to record in, and whether a store was opened for it."""
+    """Return the thread to record in, and whether a store was opened for it."""
     # start-up: importing `wrap` loads no engine
     from backscroll.engine.engine import Engine
     from backscroll.engine.opening import open as open_store
@@ -106,7 +106,7 @@ def _open_thread(
     try:
         return _of_user(_find_or_create(engine, thread, user), user), True
     except BaseException:
-        engine.close()  # the caller gets no wrapper that could
+        engine.close()  # the caller gets no wrapper that could close it
         raise
 
 
@@ -129,13 +129,13 @@ def _find_or_create(engine: Engine, name: str, user: str | None) -> Thread:
 
 
 def host_of(client: object) -> str:
-    """The name under which a service is on the ledger: its vendor at home, else its host."""
+    """Return the service's name on the ledger: its vendor if it is the vendor's own host, else the host."""
     address = urlsplit(str(getattr(client, "base_url", "")))
     return (address.hostname or "").removeprefix("api.").removesuffix(".com")
 
 
 class Proxy:
-    """Something of the SDK, on the way to a call that is recorded; everything else is passed on."""
+    """An attribute of the SDK on the path to a recorded call; everything else is passed on."""
 
     def __init__(
         self, target: object, recorder: Recorder, calls: Mapping[Path, Wire], path: Path, raw: str = ""
@@ -144,7 +144,7 @@ class Proxy:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Programs that ask for the type get the client's."""
+        """The client's type, for programs that check it."""
         return cast("type[Any]", type(self.__dict__["_target"]))
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class Proxy:
         recorder: Recorder = own["_recorder"]
         value = getattr(own["_target"], name)
         calls: Mapping[Path, Wire] = own["_calls"]
-        if name in RAW:  # may stand anywhere on the way
+        if name in RAW:  # may be anywhere on the path
             return Proxy(value, recorder, calls, own["_path"], name)
         path: Path = (*own["_path"], name)
         if path in calls:
@@ -184,7 +184,7 @@ class Proxy:
         return self.__dict__["_target"].__exit__(*how) if self._leave() else None
 
     def _leave(self) -> bool:
-        """Let go of what this wrapper holds; True where the client itself is to be closed."""
+        """Release what this wrapper holds; True if the client itself must be closed."""
         recorder: Recorder = self.__dict__["_recorder"]
         return leave(self.__dict__["_target"], recorder.holder, recorder.close)
 
@@ -199,7 +199,7 @@ class Proxy:
 def _wrap_copy(
     copy: Callable[..., Any], recorder: Recorder, calls: Mapping[Path, Wire]
 ) -> Callable[..., Any]:
-    """A client with other options remembers as this one does."""
+    """Wrap a method that copies the client: the copy records as this client does."""
 
     def copy_client(*args: Any, **kwargs: Any) -> Proxy:
         return Proxy(copy(*args, **kwargs), recorder, calls, ())
@@ -211,17 +211,17 @@ Begun = tuple["CapturedRequest | None", dict[str, Any]]
 
 
 def _begin_call(recorder: Recorder, wire: Wire, kwargs: dict[str, Any]) -> Begun:
-    """Take a request in, and make what is sent."""
+    """Take a request in, and return what is sent."""
     body = {k: v for k, v in kwargs.items() if type(v).__name__ not in _LEFT_OUT}
     for name in ("messages", "input", "tools"):
         if name in body and not isinstance(body[name], str | list):
-            body[name] = list(body[name])  # read once here, and once more by the SDK
+            body[name] = list(body[name])  # read once here, and again by the SDK
     heard = recorder.begin(wire, body)
     return heard, body if heard is None else recorder.request(wire, body, heard)
 
 
 def _wrap_call(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
-    """The same call, recorded: at once, later (async), or as it streams."""
+    """Wrap a call so that it is recorded: at once, later (async), or as it streams."""
     if call.__name__ == "stream":
 
         def open_manager(*args: Any, **kwargs: Any) -> Any:
@@ -233,12 +233,12 @@ def _wrap_call(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Call
 
 
 def _recorded_raw(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
-    """The same for a call that gives the response as it came."""
+    """Wrap a call that returns the raw response."""
     return _asking(call, recorder, wire, _listen)
 
 
 def _recorded_open(call: Callable[..., Any], recorder: Recorder, wire: Wire) -> Callable[..., Any]:
-    """The same for a call that gives a context in which the response is read."""
+    """Wrap a call that returns a context in which the response is read."""
 
     def open_response(*args: Any, **kwargs: Any) -> Any:
         heard, body = _begin_call(recorder, wire, kwargs)
@@ -273,7 +273,7 @@ async def _meanwhile(
     wire: Wire,
     take: Take,
 ) -> Any:
-    """The same for a client of an asynchronous program, which has other things to do while we write and assemble."""
+    """Wrap a call of an asynchronous client, whose program continues while we record and assemble."""
     heard, body = await asyncio.to_thread(_begin_call, recorder, wire, kwargs)
     try:
         response = await call(body)
@@ -284,12 +284,12 @@ async def _meanwhile(
 
 
 def _listen(response: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> Any:
-    """A response as it came; what it says is recorded when the program has read it."""
+    """Return a raw response; its content is recorded when the program has read it."""
     return ResponseBody(recorder, heard, wire).listen(response)
 
 
 def _take_response(response: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> Any:
-    """An answer that is whole is recorded; one that streams is listened to."""
+    """Record a complete answer; watch one that streams."""
     if hasattr(response, "model_dump"):
         recorder.record_answer(heard, plain(response))
         return response

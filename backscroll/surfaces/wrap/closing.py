@@ -1,6 +1,6 @@
-"""Closing a wrapped client: who else still needs its connections.
+"""Closing a wrapped client: which other wrappers still need its connections.
 
-Several wrappers may stand around one client, one for each thread. Owns the count of them: closing a wrapper closes the store that was
+There may be several wrappers around one client, one for each thread. Owns the count of them: closing a wrapper closes the store that was
 opened for it, and the connections of the client only with the last wrapper. A copy (`with_options`) shares the connections of the client
 that it was made from and belongs to the same wrapper: closing it closes nothing, unless it was given connections of its own.
 """
@@ -17,12 +17,12 @@ _lock = threading.Lock()
 
 
 def connections_of(client: object) -> object:
-    """What a client sends with, which its copies share; the client itself where it does not say."""
+    """Return what a client sends with, which its copies share; the client itself if it does not say."""
     return getattr(client, "_client", client)
 
 
 class ConnectionShare:
-    """One wrapper's share in the connections of a client. A wrapper that is lost without being closed holds nothing."""
+    """One wrapper's share in the connections of a client. A wrapper that is garbage-collected without being closed holds nothing."""
 
     def __init__(self, client: object) -> None:
         self.client = client
@@ -32,7 +32,7 @@ class ConnectionShare:
             _holders.setdefault(self.connections, WeakSet()).add(self)
 
     def let_go(self) -> bool:
-        """Give the share back; True where nobody else has one, so that the connections are to be closed."""
+        """Release the share; True if no other wrapper has one, so that the connections must be closed."""
         with _lock:
             self.closed = True
             others = _holders.get(self.connections, WeakSet[ConnectionShare]())
@@ -48,7 +48,7 @@ def closing(
     *,
     later: bool,
 ) -> Callable[..., Any]:
-    """The method `close` of a wrapped client, or of a copy of it; `later`: the client is asynchronous."""
+    """Return the method `close` of a wrapped client, or of a copy of it; `later`: the client is asynchronous."""
 
     def close_client(*args: Any, **kwargs: Any) -> Any:
         if not leave(client, holder, store):
@@ -59,7 +59,7 @@ def closing(
 
 
 def leave(client: object, holder: ConnectionShare, store: Callable[[], None]) -> bool:
-    """Let go of what a wrapper holds; True where the client itself is to be closed too. `store` closes the store."""
+    """Release what a wrapper holds; True if the client itself must be closed too. `store` closes the store."""
     if client is not holder.client:
         return connections_of(client) is not holder.connections
     try:
@@ -70,4 +70,4 @@ def leave(client: object, holder: ConnectionShare, store: Callable[[], None]) ->
 
 
 async def _nothing() -> None:
-    """Closing what others still use."""
+    """Do nothing: others still use the connections."""

@@ -1,9 +1,8 @@
 """Raw responses of a wrapped client: `with_raw_response` and `with_streaming_response`.
 
-Owns listening below the SDK: the bytes of a response are heard as the program reads them, whichever way it does (parsed, line by line,
-as events), and recorded when it has read them or leaves them. Refuses: answers that the SDK reads for the program
-(`surfaces/wrap/client`), events of streams as objects (`surfaces/wrap/streams`). Before: `surfaces/wrap/client`. After:
-`engine/calls/capture`.
+Owns recording below the SDK: the bytes of a response are recorded as the program reads them, whichever way it does (parsed, line by line,
+as events), and stored when it has read or abandoned them. Refuses: answers that the SDK reads for the program
+(`surfaces/wrap/client`), events of streams as objects (`surfaces/wrap/streams`).
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from backscroll.llm.clients.server_sent import events_of
 from backscroll.surfaces.wrap.recorder import Recorder
 from backscroll.vocab.prompt import Wire
 
-#: What the SDKs call the ways to a response that is not read for the program, and which of them give a context.
+#: The SDKs' names for raw responses, and which of them return a context.
 RAW = ("with_raw_response", "with_streaming_response")
 
 
 class ResponseBody:
-    """The bytes of one response, and what they say in the end."""
+    """The bytes of one response, and the answer in them."""
 
     def __init__(self, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._recorder, self._heard = recorder, heard
@@ -32,7 +31,7 @@ class ResponseBody:
         self._over = False
 
     def listen(self, response: Any) -> Any:
-        """Hear what is read of a response; gives it back, as it is."""
+        """Record what is read of a response; return it unchanged."""
         http = response.http_response
         if getattr(http, "is_stream_consumed", False):
             self._taken = [http.content]
@@ -52,7 +51,7 @@ class ResponseBody:
                     self._taken.append(piece)
                     yield piece
 
-        # The one place through which every way of reading goes.
+        # Every way of reading goes through this one.
         http.iter_bytes, http.aiter_bytes = read, read_later
         return response
 
@@ -64,7 +63,7 @@ class ResponseBody:
             self.end()
 
     def end(self) -> None:
-        """Record once, whatever ends it."""
+        """Record once, however it ended."""
         if self._over:
             return
         self._over = True
@@ -78,7 +77,7 @@ class ResponseBody:
         elif taken.lstrip().startswith(b"{"):
             try:
                 told = json.loads(taken)
-            except (ValueError, RecursionError):  # left in the middle: half a document says nothing
+            except (ValueError, RecursionError):  # abandoned in the middle: incomplete JSON
                 self._recorder.record_failure(self._heard)
                 return
             self._recorder.record_answer(self._heard, told)
@@ -87,7 +86,7 @@ class ResponseBody:
 
     def _record_events(self, taken: bytes) -> None:
         pieces = StreamPieces(self._wire, "" if self._heard is None else self._heard.model)
-        # Of an event that was cut in two nothing can be known.
+        # An event that was cut in two cannot be read.
         whole = taken if taken.endswith(b"\n") else taken[: taken.rfind(b"\n\n") + 2]
         for event in events_of([whole]):
             if event is not None:
@@ -99,7 +98,7 @@ class ResponseBody:
 
 
 class ResponseContext:
-    """What `with_streaming_response` gives: a context in which a response is read."""
+    """The return value of `with_streaming_response`: a context in which a response is read."""
 
     def __init__(self, manager: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._manager, self._recorder, self._heard = manager, recorder, heard
@@ -107,7 +106,7 @@ class ResponseContext:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Programs that ask for the type get the manager's."""
+        """The manager's type, for programs that check it."""
         return cast("type[Any]", type(self._manager))
 
     def __getattr__(self, name: str) -> Any:

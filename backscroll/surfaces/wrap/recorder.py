@@ -1,6 +1,6 @@
-"""What a wrapped client writes what it hears to: requests, answers, failures, each under a guard.
+"""The recorder of a wrapped client: requests, answers and failures, each under a guard.
 
-A fault of the recording is warned of once and never reaches the program, unless `strict` says so (`surfaces/capture_guard`). Refuses:
+An error of the recording is warned about once and never reaches the program, unless `strict` is set (`surfaces/capture_guard`). Refuses:
 what goes into the log (`engine/calls/capture`).
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
 
 Path = tuple[str, ...]
-#: Ways to a model that are passed on unrecorded, by where they begin.
+#: Paths to a model that are passed on unrecorded, by their beginning.
 _UNHEARD: Mapping[str, frozenset[Path]] = {
     "openai": frozenset(
         {
@@ -53,7 +53,7 @@ _UNHEARD: Mapping[str, frozenset[Path]] = {
 
 @dataclass
 class Recorder(CaptureGuard):
-    """Where a wrapped client writes what it hears."""
+    """Records the requests, answers and failures of a wrapped client."""
 
     thread: Thread
     vendor: str
@@ -62,23 +62,23 @@ class Recorder(CaptureGuard):
     assemble: bool = False
     budget: int | None = None
     strict: bool = False
-    opened: bool = False  # the store is ours to close, when the client is closed
+    opened: bool = False  # the store is ours to close when the client is closed
     asynchronous: bool = False
     warned: bool = field(default=False, init=False)
-    unheard: set[Path] = field(default_factory=set[Path], init=False)  # what was warned of
+    unheard: set[Path] = field(default_factory=set[Path], init=False)  # warnings given already
 
     def close(self) -> None:
-        """Let go of the store, where it was opened for this client."""
+        """Close the store, if it was opened for this client."""
         if self.opened:
             self.opened = False
             self.thread.engine.close()
 
     def begin(self, wire: Wire, body: Mapping[str, Json]) -> CapturedRequest | None:
-        """Take a request in; None where that failed and the call goes on without us."""
+        """Take a request in; None if that failed and the call continues without us."""
         return self.run_guarded(lambda: capture.overhear(self.thread, wire, plain(body)))
 
     def request(self, wire: Wire, body: dict[str, Json], heard: CapturedRequest) -> dict[str, Json]:
-        """The request as it is sent."""
+        """Return the request as it is sent."""
         if not self.assemble:
             return body
         given = {**body, **_words(wire, body)}
@@ -99,12 +99,12 @@ class Recorder(CaptureGuard):
             )
 
     def record_failure(self, heard: CapturedRequest | None) -> None:
-        """Record a call that gave no answer."""
+        """Record a call that failed."""
         if heard is not None:
             self.run_guarded(lambda: capture.record_failure(self.thread, heard, self.provider))
 
     def pass_on(self, path: Path) -> None:
-        """Say, once, that something goes to a model unrecorded."""
+        """Warn, once, that a call goes to a model unrecorded."""
         if path in _UNHEARD[self.vendor] and path not in self.unheard:
             self.unheard.add(path)
             warnings.warn(
@@ -115,13 +115,13 @@ class Recorder(CaptureGuard):
 
 
 def _words(wire: Wire, body: Mapping[str, Json]) -> dict[str, Json]:
-    """What of a request has to be JSON for a prompt to be made of it."""
+    """Return the fields of a request that must be JSON for a prompt to be made of it."""
     names = ("tools", "system", "instructions") if wire != "openai-chat" else ("tools",)
     return {name: plain(body[name]) for name in names if body.get(name)}
 
 
 def plain(thing: Any) -> Json:
-    """Objects of an SDK as the JSON they stand for; programs put them into their lists of messages as they are."""
+    """Convert objects of an SDK to JSON; programs put them into their message lists as they are."""
     if hasattr(thing, "model_dump"):
         return thing.model_dump(mode="json", exclude_unset=True)
     if isinstance(thing, Mapping):

@@ -1,7 +1,7 @@
-"""Streams of a wrapped client: handed on piece by piece, and recorded when they end.
+"""Streams of a wrapped client: passed on piece by piece, and recorded when they end.
 
-Owns listening to the streams of both SDKs, plain and asynchronous, and to the managers of their `stream()` calls. A stream that is left
-early or breaks keeps what came, marked as broken off.
+Owns recording the streams of both SDKs, synchronous and asynchronous, and the managers of their `stream()` calls. A stream that is
+abandoned or breaks keeps what arrived, marked as broken off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.vocab.prompt import Wire
 
 
 class RecordedStream:
-    """A stream that is listened to; used exactly as the one inside."""
+    """A recorded stream; used exactly as the one inside."""
 
     def __init__(self, stream: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._stream, self._recorder, self._heard = stream, recorder, heard
@@ -26,7 +26,7 @@ class RecordedStream:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Programs that ask for the type get the stream's."""
+        """The stream's type, for programs that check it."""
         return cast("type[Any]", type(self._stream))
 
     def __getattr__(self, name: str) -> Any:
@@ -37,7 +37,7 @@ class RecordedStream:
             self._recorder.run_guarded(lambda: self._pieces.take(plain(event)))
 
     def end(self, why: str = "") -> None:
-        """Record once, whatever ends it."""
+        """Record once, however it ended."""
         if self._over:
             return
         self._over = True
@@ -51,7 +51,7 @@ class RecordedStream:
 
     @contextmanager
     def _watch_reading(self) -> Generator[None]:
-        """The time in which a stream is read, by whichever kind of loop."""
+        """Watch the reading of a stream, by any kind of loop."""
         try:
             yield
         except GeneratorExit:
@@ -62,7 +62,7 @@ class RecordedStream:
             raise
         self.end()
 
-    # -- plain ---------------------------------------------------------------------------------------------------
+    # -- synchronous ---------------------------------------------------------------------------------------------
 
     def _walking(self) -> Iterator[Any]:
         with self._watch_reading():
@@ -87,7 +87,7 @@ class RecordedStream:
         return self._stream.__exit__(*how)
 
     def close(self) -> Any:
-        """Let go of the connection."""
+        """Close the connection."""
         self.end("left")
         return self._stream.close()
 
@@ -117,7 +117,7 @@ class RecordedStream:
 
 
 class StreamContext:
-    """What the `stream()` calls of both SDKs give: a context in which events are read."""
+    """The return value of the `stream()` calls of both SDKs: a context in which events are read."""
 
     def __init__(self, manager: Any, recorder: Recorder, heard: CapturedRequest | None, wire: Wire) -> None:
         self._manager, self._recorder, self._heard = manager, recorder, heard
@@ -128,11 +128,11 @@ class StreamContext:
         return getattr(self._manager, name)
 
     def _listen_inside(self, stream: Any) -> Any:
-        """The events come from a stream inside; ours is put in its place."""
+        """Put a recorded stream in place of the stream inside."""
         raw = getattr(stream, "_raw_stream", None)
         if raw is not None:
             self._inner = RecordedStream(raw, self._recorder, self._heard, self._wire)
-            stream._raw_stream = self._inner  # noqa: SLF001 - the one place through which every event goes
+            stream._raw_stream = self._inner  # noqa: SLF001 - every event goes through this one place
         return stream
 
     @contextmanager

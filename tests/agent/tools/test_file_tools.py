@@ -86,7 +86,7 @@ def test_symlink_out_of_the_workspace_is_refused(at: Bench, tmp_path: Path) -> N
 
 
 def test_store_file_cannot_be_read_or_written(at: Bench, tmp_path: Path) -> None:
-    """Even where the folder to work in holds it."""
+    """Even if the workspace contains it."""
     at.root = tmp_path
     for tool, more in (("read_file", {}), ("write_file", {"content": "x"})):
         assert at.call(tool, path="store.db", **more).is_error
@@ -211,7 +211,7 @@ def test_search_files(at: Bench) -> None:
 
 
 def test_search_files_skips_possible_secrets(at: Bench) -> None:
-    """Settings of editors and agents too; it says so, and whoever names the file gets it (the person is asked first)."""
+    """Including settings of editors and agents; the result says so, and a file named explicitly is searched."""
     for path in (".env", ".cursor/mcp.json", ".vscode/settings.json", "AGENTS.md", "src/ok.txt"):
         (at.root / path).parent.mkdir(parents=True, exist_ok=True)
         (at.root / path).write_text("needle\n", encoding="utf-8")

@@ -86,7 +86,7 @@ def test_facts_shown_in_the_history_are_left_out(store: Engine) -> None:
     "how", ["delete", "edit", "regenerate", "hide", "forget", "undo", "forget_thread", "move"]
 )
 def test_fact_removed_in_one_thread_leaves_prompts_of_others(store: Engine, how: str) -> None:
-    """The fact leaves the next prompt of another thread, although it stood in the one before."""
+    """Although it was in the prompt before."""
     one, other = two(store, user="ann")
     said = next(iter(one))
     before = sent(other)
@@ -134,7 +134,7 @@ def test_fact_with_two_sources_survives_deletion_of_one(store: Engine) -> None:
 
 
 def test_profile_is_not_shown_to_other_users(store: Engine) -> None:
-    """Not another user, in the same project or not; not a thread of nobody; not a project that it does not belong to."""
+    """Nor to threads without a user, nor to another project."""
     one, _ = two(store, user="ann", project="kitchen")
     abouts: list[dict[str, Any]] = [
         {"user": "bob"},
@@ -225,7 +225,7 @@ def test_relevant_facts_are_chosen_from_many(store: Engine) -> None:
 
 
 def test_profile_facts_of_the_development_texts(store: Engine) -> None:
-    """Everything in the seen half is found; what is no fact about the user is not told, but for what other readers mistake."""
+    """Every fact of the development texts is found; false facts are limited to those of other readers."""
     data = tomllib.loads(SEEN.read_text(encoding="utf-8"))
     missed: list[str] = []
     false: list[str] = []

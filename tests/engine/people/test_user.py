@@ -100,7 +100,7 @@ def test_pin_is_erased_with_its_source(store: Engine) -> None:
 
 
 def test_correction_is_erased_with_the_name_of_its_node(store: Engine) -> None:
-    """The name of a node is a word of the message that brought it up, in the profile thread too."""
+    """The name of a node comes from the message that introduced it, in the profile thread too."""
     one = says(store, "My sister Wilhelmina works as a nurse.")
     ann = store.user("ann")
     ann.graph.set("Wilhelmina", "occupation", "doctor")

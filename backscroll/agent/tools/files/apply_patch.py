@@ -1,6 +1,6 @@
-"""The tool `apply_patch`: edits of several files in one text, all of them or none.
+"""The tool `apply_patch`: edit several files in one call, all or none.
 
-Refuses: text without edits, and whatever `workspace/edits/edits` refuses.
+Refuses: text without edits, and everything that `workspace/edits/edits` refuses.
 """
 
 from __future__ import annotations

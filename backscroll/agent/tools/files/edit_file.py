@@ -1,6 +1,6 @@
-"""The tool `edit_file`: some places of one file, all of them or none.
+"""The tool `edit_file`: edit some places of one file, all or none.
 
-Refuses: text that is not found, or found more often than said; what would break a file that was right.
+Refuses: text that is not found, or found more often than stated; an edit that would break the syntax of a valid file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The folder that tools work in: safe files, protected ones, and how an edit is shown.
+"""The folder that tools work in: accessible files, protected ones, and how an edit is shown.
 
-Owns which paths are protected beside the usual ones (the store, our own settings and permissions), and the preview of a plan of
-edits. Refuses: the safety itself (`workspace/files/files`).
+Owns which paths are protected besides the usual ones (the store, our own settings and permissions), and the preview of a plan of
+edits. Refuses: the protection itself (`workspace/files/files`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from backscroll.workspace.files.files import Files
 
 
 def files_of(context: ToolContext) -> Files:
-    """The files of the folder, with our own store and settings out of reach."""
+    """Return the files of the folder, with our own store and settings inaccessible."""
     store = context.thread.engine.settings.store
     named = Path(store).expanduser() if store and "://" not in store else default_store()
     # The data folder holds snapshots and journals, the configuration folder keys and permissions.
@@ -28,7 +28,7 @@ def files_of(context: ToolContext) -> Files:
 
 
 def edit_preview(word: str, plan: EditPlan) -> Preview:
-    """A plan of edits as a person is asked about it."""
+    """Return a plan of edits as a preview for the user."""
     named = ", ".join(plan.paths[:3]) + (f" and {len(plan.paths) - 3} more" if len(plan.paths) > 3 else "")
     gone = [f"deletes {change.path}" for change in plan.changes if change.action == "deleted"]
     return Preview(
@@ -41,7 +41,7 @@ def edit_preview(word: str, plan: EditPlan) -> Preview:
 
 
 def outcome(applied: EditResult) -> tuple[str, str]:
-    """What a set of edits did: the text for the model, and the line for the person."""
+    """Return what a set of edits did: the text for the model, and the line for the user."""
     rows = [
         f"{change.action} {change.path} (+{change.added} −{change.removed})" for change in applied.changes
     ]

@@ -1,4 +1,4 @@
-"""The tool `list_files`: which files there are, without what is ignored."""
+"""The tool `list_files`: list the files of a folder, without ignored ones."""
 
 from __future__ import annotations
 

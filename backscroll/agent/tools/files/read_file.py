@@ -1,6 +1,6 @@
-"""The tool `read_file`: lines of a file with their numbers, or a picture.
+"""The tool `read_file`: read lines of a file with their numbers, or an image.
 
-Refuses: what is outside the folder, protected or no text (`workspace/files/files` says why).
+Refuses: files outside the folder, protected ones and binary ones (`workspace/files/files` says why).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from backscroll.errors import InvalidInput
 from backscroll.vocab.part import Json, Media
 from backscroll.workspace.files.files import FileText
 
-_LINES = 2_000  # shown at once
-_CHARACTERS = 100_000  # shown at once
+_LINES = 2_000  # lines shown at once
+_CHARACTERS = 100_000  # characters shown at once
 _WIDE = 2_000  # characters of one line
 _PICTURE = 5_000_000  # bytes
 _PICTURES = {

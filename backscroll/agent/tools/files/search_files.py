@@ -1,4 +1,4 @@
-"""The tool `search_files`: lines of files in which something stands."""
+"""The tool `search_files`: find lines of files that match a pattern."""
 
 from __future__ import annotations
 

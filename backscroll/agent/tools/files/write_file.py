@@ -1,4 +1,4 @@
-"""The tool `write_file`: a whole file, new or instead of the one that is there.
+"""The tool `write_file`: write a whole file, new or replacing an existing one.
 
 Refuses: what is outside the folder or protected.
 """
@@ -16,7 +16,7 @@ from backscroll.workspace.edits.edits import EditPlan, WholeFile, apply, plan
 
 
 def _plan_write(context: ToolContext, path: str, content: str) -> EditPlan:
-    # What is written as a whole may be a template or a draft: broken syntax is told, not refused.
+    # A file that is written as a whole may be a template or a draft: broken syntax is reported, not refused.
     return plan(files_of(context), [WholeFile(path, content)], syntax="warn")
 
 

@@ -1,4 +1,4 @@
-"""Tools with which a model looks into the record, the graph and its own history, one module each.
+"""Tools with which a model searches the history and the graph, and edits its own prompt, one module each.
 
-They quote and point; what they hand out is marked as data, not as an order.
+They quote with handles; their results are marked as data, not as instructions.
 """

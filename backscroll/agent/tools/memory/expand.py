@@ -1,4 +1,4 @@
-"""The tool `expand`: the full originals behind a handle, in parts where they are long."""
+"""The tool `expand`: return the full originals behind a handle, in parts if they are long."""
 
 from __future__ import annotations
 

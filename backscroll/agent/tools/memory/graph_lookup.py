@@ -1,6 +1,6 @@
-"""The tool `graph_lookup`: what the conversation says about somebody or something, with the sentences it rests on.
+"""The tool `graph_lookup`: look up a person or a thing in the graph, with the supporting sentences.
 
-Owns putting a neighbourhood into words.
+Owns rendering a neighbourhood as text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Fact, NodeView
 
 _NODES = 25
-_FACTS = 24  # told of one node
+_FACTS = 24  # facts shown of one node
 
 
 @tool
@@ -67,7 +67,7 @@ def _render_fact(fact: Fact, names: Mapping[str, str]) -> str:
 
 
 def _since(fact: Fact, number: Callable[[Ref], int]) -> str:
-    """On whose word, and since which turn."""
+    """Return the source of a fact, and since which turn it holds."""
     rank = fact.rank.value
     if rank == "said":
         turn = number(fact.since) if fact.since is not None else -1

@@ -1,4 +1,4 @@
-"""The tool `recall`: what of the past answers a question, quoted with handles."""
+"""The tool `recall`: find passages of the past that answer a question, quoted with handles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `remember`: something is written down for later conversations."""
+"""The tool `remember`: save a note for later conversations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The tool `smart_context_cropper`: the model takes messages out of its own prompt and puts a summary in their place.
+"""The tool `smart_context_cropper`: let the model replace messages of its own prompt with a summary.
 
-Owns showing what would go: each message with its relevance to the task at hand, and what is saved. Nothing is lost: the messages
-stay in the record, and `uncrop` and `undo` bring them back.
+Owns showing what would go: each message with its relevance to the current task, and what is saved. Nothing is lost: the messages
+stay in the history, and `uncrop` and `undo` restore them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backscroll.vocab.handle import handle_of
 from backscroll.vocab.message import Message
 from backscroll.vocab.part import Json
 
-_LISTED = 40  # messages that are shown one by one
+_LISTED = 40  # messages shown one by one
 
 
 def _preview(context: ToolContext, arguments: Mapping[str, Json]) -> Preview:
@@ -67,7 +67,7 @@ def smart_context_cropper(
     crop_direction: Literal["top", "bottom"],
     crop_amount: int,
     deleted_messages_summary: str = "",
-    need_user_approve: bool = True,  # noqa: ARG001 - read by the rules that decide whether to ask
+    need_user_approve: bool = True,  # noqa: ARG001 - read by the rules that decide whether approval is required
 ) -> ToolOutput:
     """Take messages that are no longer needed out of your prompt and put your summary of them in their place.
 

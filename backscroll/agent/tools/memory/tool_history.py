@@ -1,4 +1,4 @@
-"""The tool `tool_history`: what tools did before in this conversation, found by tool, target or words."""
+"""The tool `tool_history`: list earlier tool calls of this conversation, by tool, target or words."""
 
 from __future__ import annotations
 

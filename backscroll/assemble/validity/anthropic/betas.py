@@ -1,6 +1,6 @@
-"""Fields of the Anthropic wire that are still in beta, and the betas they need.
+"""Beta fields of the Anthropic wire, and the betas they require.
 
-Owns: `thinking.block_binding` and `clear_at`. Where a request does not list its betas (`options["betas"]`), nothing is known and
+Owns: `thinking.block_binding` and `clear_at`. If a request does not list its betas (`options["betas"]`), nothing is known and
 nothing is refused.
 """
 
@@ -12,17 +12,17 @@ from backscroll.assemble.validity.draft import DraftMessage, PromptDraft
 from backscroll.formats.sources.rows import as_array, as_object, without
 from backscroll.vocab.part import Json
 
-#: What a service does with thinking behind a changed prefix.
+#: How a service treats thinking after a changed prefix.
 BLOCK_BINDING: Final = "thinking-binding-controls-2026-08-01"
-#: System messages that the service stops showing.
+#: System messages that the service clears later.
 CLEAR_AT: Final = "mid-conversation-system-clear-at-2026-08-21"
-#: The only moment at which a system message can be cleared.
+#: The only point at which a system message can be cleared.
 NEXT_USER: Final = "next_user_message"
 _BEHAVIOURS: Final = ("error", "drop_block")
 
 
 def mend_betas(draft: PromptDraft) -> None:
-    """Leave out fields that the request has no beta for, and values that they do not take."""
+    """Remove fields whose beta the request lacks, and values that they do not accept."""
     known = as_array(draft.options.get("betas"))
     thinking = as_object(draft.options.get("thinking"))
     if thinking is not None and "block_binding" in thinking:

@@ -21,7 +21,7 @@ def of_kind(block: Json, *kinds: str) -> bool:
 
 
 def in_words(block: Json) -> list[Json]:
-    """Return a call or a result as a text, with the pictures and documents of a result behind it; any other block as it is."""
+    """Return a call or a result as text, followed by the images and documents of a result; any other block unchanged."""
     data = as_object(block) or {}
     if data.get("type") == "tool_use":
         return [{"type": "text", "text": f"[called {data['name']} {dumps(data['input'])}]"}]
@@ -34,7 +34,7 @@ def in_words(block: Json) -> list[Json]:
 
 
 def result_words(content: Json) -> str:
-    """Return the words of a result."""
+    """Return the text of a result."""
     if isinstance(content, str):
         return content
     items = (as_object(item) or {} for item in as_array(content) or [])
@@ -42,5 +42,5 @@ def result_words(content: Json) -> str:
 
 
 def in_marks(text: str) -> str:
-    """Mark system text where only the user can speak."""
+    """Mark system text as such where only the user can speak."""
     return f"<system>\n{text}\n</system>"

@@ -1,4 +1,4 @@
-"""Cache marks of the Anthropic wire: four at most, where they may stand, the long-lived ones first.
+"""Cache marks of the Anthropic wire: four at most, their valid places, the long-lived ones first.
 
 Owns: `cache_control` in tools, system prompt and messages. Not here: placing marks; `wires/anthropic` does that.
 """
@@ -18,7 +18,7 @@ _UNMARKED: Final = ("thinking", "redacted_thinking")
 
 
 class _Mark(NamedTuple):
-    """A mark: which part of the prompt it is in, its place there, its path, the block, how to put another one there."""
+    """A mark: the part of the prompt, its place there, its path, the block, and how to replace it."""
 
     part: str
     place: tuple[int, int]
@@ -28,7 +28,7 @@ class _Mark(NamedTuple):
 
 
 def mend_marks(draft: PromptDraft) -> None:
-    """Take out marks where there are too many or where they may not stand, and shorten what lives too long."""
+    """Remove excess and misplaced marks, and shorten lifetimes that are too long."""
     marks = list(_marks(draft))
     if not marks:
         return
@@ -58,7 +58,7 @@ def mend_marks(draft: PromptDraft) -> None:
 
 
 def _select_marks(marks: list[_Mark]) -> set[tuple[str, tuple[int, int]]]:
-    """Choose which marks stay: the last of the tools, the last of the system prompt, and the newest of the messages."""
+    """Choose the marks to keep: the last of the tools, the last of the system prompt, and the newest of the messages."""
     places = [(mark.part, mark.place) for mark in marks]
     if len(places) <= MOST:
         return set(places)

@@ -1,4 +1,4 @@
-"""The rules of the Anthropic wire: turns alternate, results come first in the very next message, thinking is whole or gone.
+"""The rules of the Anthropic wire: turns alternate, results come first in the very next message, thinking is whole or absent.
 
 Owns: order, pairing, thinking, system messages, cache marks. Not here: the shape of single messages.
 """
@@ -66,7 +66,7 @@ def _without_tools(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
 
 
 def _system_messages(draft: PromptDraft) -> list[DraftMessage]:
-    """Move leading system messages into the system prompt; later ones stay only if the model accepts them there."""
+    """Move leading system messages into the system prompt; later ones stay only if the model accepts them."""
     out: list[DraftMessage] = []
     entries = draft.entries
     for n, entry in enumerate(entries):
@@ -169,7 +169,7 @@ def _blocks_of_kind(entry: DraftMessage, kind: str) -> list[tuple[int, Mapping[s
 
 
 def _answers(entries: list[DraftMessage]) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return which result block answers which call block: first those of the next message, then whatever comes later."""
+    """Return which result block answers which call block: first those of the next message, then any later ones."""
     results = [
         (n, m, as_text(b["tool_use_id"]))
         for n, e in enumerate(entries)
@@ -198,7 +198,7 @@ def _pair_results(draft: PromptDraft) -> list[DraftMessage]:
     claimed = set(answers.values())
     ids = Ids(PLAIN_ID, (as_text(b["id"]) for e in entries for _, b in _blocks_of_kind(e, "tool_use")))
     out: list[DraftMessage] = []
-    owed: list[Json] = []  # results that the next message has to begin with
+    owed: list[Json] = []  # results with which the next message has to begin
     for n, entry in enumerate(entries):
         if entry.message["role"] == "assistant":
             done, owed = _repair_call_ids(draft, n, ids, answers)
@@ -219,7 +219,7 @@ def _pair_results(draft: PromptDraft) -> list[DraftMessage]:
 def _repair_call_ids(
     draft: PromptDraft, n: int, ids: Ids, answers: Mapping[tuple[int, int], tuple[int, int]]
 ) -> tuple[DraftMessage, list[Json]]:
-    """Return a reply with ids that are allowed, and the results that have to follow it."""
+    """Return a reply with valid ids, and the results that must follow it."""
     entry = draft.entries[n]
     blocks = list(as_array(entry.message["content"]) or [])
     found: list[tuple[tuple[int, int], Json]] = []
@@ -261,7 +261,7 @@ def _repair_call_ids(
 
 
 def _order_results(draft: PromptDraft, n: int, owed: list[Json], claimed: set[tuple[int, int]]) -> Json:
-    """Return the content of a user message: the results that are owed, then its other blocks; the same where it is so already."""
+    """Return the content of a user message: the required results, then its other blocks; unchanged if already in this order."""
     entry = draft.entries[n]
     content = entry.message["content"]
     blocks = as_array(content)
@@ -300,7 +300,7 @@ def _orphan(draft: PromptDraft, entry: DraftMessage, m: int, block: Mapping[str,
 
 
 def _thinking(draft: PromptDraft) -> None:
-    """Drop thinking that cannot be proven: in the running loop all of it, before that block by block."""
+    """Drop thinking that cannot be verified: in the running loop all of it, before that block by block."""
     if not draft.same_model:
         _drop_thoughts(draft, range(len(draft.entries)), "V7", "thinking of another model")
         return
@@ -335,7 +335,7 @@ def _thinking(draft: PromptDraft) -> None:
 
 
 def _begun_without(draft: PromptDraft) -> None:
-    """Turn thinking off in the middle of a loop of calls that began without it."""
+    """Turn thinking off in a loop of calls that began without it."""
     asked = as_object(draft.options.get("thinking")) or {}
     running = len(draft.entries) > 1 and bool(_blocks_of_kind(draft.entries[-1], "tool_result"))
     if asked.get("type") != "enabled" or not running:
@@ -352,7 +352,7 @@ def _begun_without(draft: PromptDraft) -> None:
 
 
 def _loop_start(entries: list[DraftMessage]) -> int:
-    """Return where the running loop begins: at the last user message without a result; words beside results continue it."""
+    """Return where the running loop begins: at the last user message without a result; text beside results continues it."""
     for n in range(len(entries) - 1, -1, -1):
         if entries[n].message["role"] == "user" and not _blocks_of_kind(entries[n], "tool_result"):
             return n
@@ -380,5 +380,5 @@ def _drop_thoughts(
 
 
 def _drop_empty(draft: PromptDraft) -> None:
-    """Drop replies that held thinking alone; the messages around them are joined in the next pass."""
+    """Drop replies that consisted of thinking alone; the messages around them are joined in the next pass."""
     draft.entries = [entry for entry in draft.entries if entry.message["content"]]

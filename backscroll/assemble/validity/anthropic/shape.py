@@ -1,6 +1,6 @@
-"""Anthropic messages one by one: role and content and nothing else, blocks of their kind, no empty text.
+"""Validation of single Anthropic messages: only role and content, blocks of valid kinds, no empty text.
 
-Owns: what can be judged without the neighbours, and the system prompt. Not here: pairing and order; `anthropic` does that.
+Owns: what can be checked without the neighbours, and the system prompt. Not here: pairing and order; `anthropic` does that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from backscroll.vocab.part import Json
 _ALIASES: Final = {
     "human": "user", "ai": "assistant", "model": "assistant", "bot": "assistant", "developer": "system",
 }  # fmt: skip
-#: Parts of other wires; anything else that we do not know may be a newer block of this one.
+#: Parts of other wires; any other unknown part may be a newer block of this one.
 _FOREIGN: Final = {
     "input_text", "output_text", "image_url", "input_audio", "input_image", "input_file", "refusal",
     "function_call", "function_call_output", "reasoning",
@@ -37,7 +37,7 @@ THOUGHTS: Final = ("thinking", "redacted_thinking")
 
 
 def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
-    """Return the entry as a message of the right shape; the same one where it is; None if nothing is left of it."""
+    """Return the entry as a valid message; the same object if it is valid; None if nothing remains of it."""
     entry = _as_message(draft, entry)
     message = as_object(entry.message)
     if message is None:
@@ -116,7 +116,7 @@ def _content(draft: PromptDraft, entry: DraftMessage, content: Json, role: str) 
 
 
 def _block(draft: PromptDraft, where: str, item: Json, role: str) -> Json:
-    """Return the block as it has to be; None if it has to go."""
+    """Return the block in valid form; None if it must be dropped."""
     data = as_object(item)
     kind = data.get("type") if data is not None else None
     if data is None or not isinstance(kind, str) or not kind or kind in _FOREIGN:
@@ -246,7 +246,7 @@ def _compaction(draft: PromptDraft, where: str, data: Mapping[str, Json], item: 
 
 
 def shaped_system(draft: PromptDraft) -> None:
-    """Shape the system prompt: nothing, text, or a list of text blocks."""
+    """Return the system prompt in valid form: nothing, text, or a list of text blocks."""
     system = draft.system
     if system is None or (isinstance(system, str) and system.strip()):
         return

@@ -1,1 +1,1 @@
-"""The rules of OpenAI's two wires: Chat Completions and Responses, each with the shape of single messages apart."""
+"""The rules of OpenAI's two wires: Chat Completions and Responses, with single messages validated separately."""

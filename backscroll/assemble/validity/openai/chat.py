@@ -1,6 +1,6 @@
-"""The rules of the OpenAI Chat wire: every call answered at once, every answer called for.
+"""The rules of the OpenAI Chat wire: every call has its result right after it, every result has a call.
 
-Owns: pairing of calls and results, cache points, and what the models of other vendors want on this wire. Not here: the shape of
+Owns: pairing of calls and results, cache points, and the requirements of other vendors' models on this wire. Not here: the form of
 single messages.
 """
 
@@ -25,10 +25,8 @@ from backscroll.formats.sources.rows import as_array, as_object, as_text, withou
 from backscroll.vocab.part import Json
 
 _POINT: Final = "prompt_cache_breakpoint"
-_MATCHED: Final = 80  # the service looks at so many cache points, from the end
-_SIGNATURE: Final = (
-    "skip_thought_signature_validator"  # what the vendor tells senders to put where they have none
-)
+_MATCHED: Final = 80  # the service reads this many cache points, from the end
+_SIGNATURE: Final = "skip_thought_signature_validator"  # the vendor's recommended placeholder
 
 
 def mend(draft: PromptDraft) -> None:
@@ -50,17 +48,17 @@ def calls_of(entry: DraftMessage) -> list[Json]:
 
 
 def _function_of(entry: DraftMessage) -> str:
-    """Return the function that a reply calls in the old way; empty if it calls none."""
+    """Return the function that a reply calls in the legacy form; empty if it calls none."""
     if entry.message["role"] != "assistant" or calls_of(entry):
         return ""
     return as_text((as_object(entry.message.get("function_call")) or {}).get("name"))
 
 
-# -- replies told in pieces ------------------------------------------------------------------------------------
+# -- replies in pieces -----------------------------------------------------------------------------------------
 
 
 def _join_replies(draft: PromptDraft) -> list[DraftMessage]:
-    """Join the calls of neighbouring replies without a result between them: they are calls of one reply."""
+    """Join the calls of neighbouring replies without a result between them: they belong to one reply."""
     out: list[DraftMessage] = []
     for entry in draft.entries:
         before = out[-1] if out else None
@@ -94,7 +92,7 @@ def _as_parts(content: Json) -> list[Json]:
 
 
 def _answers(entries: list[DraftMessage]) -> dict[tuple[int, int], int]:
-    """Return which result answers which call: first what comes right after the reply, then whatever comes later."""
+    """Return which result answers which call: first those right after the reply, then any later ones."""
     out: dict[tuple[int, int], int] = {}
     claimed: set[int] = set()
     results = {n for n, entry in enumerate(entries) if entry.message["role"] == "tool"}
@@ -148,7 +146,7 @@ def _pair_results(draft: PromptDraft) -> list[DraftMessage]:
 def _step(
     draft: PromptDraft, place: int, ids: Ids, answers: Mapping[tuple[int, int], int]
 ) -> list[DraftMessage]:
-    """Return a reply with the results of its calls, all of them and nothing else."""
+    """Return a reply with exactly the results of its calls."""
     entry = draft.entries[place]
     calls = calls_of(entry)
     renamed: list[Json] = []
@@ -225,7 +223,7 @@ def _functions_answered(draft: PromptDraft, entries: list[DraftMessage]) -> list
     return out
 
 
-# -- what other vendors' models want ---------------------------------------------------------------------------
+# -- requirements of other vendors' models ---------------------------------------------------------------------
 
 
 def _vendors(draft: PromptDraft) -> None:
@@ -262,7 +260,7 @@ def _with_reasoning(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
 
 
 def _sign_first_calls(draft: PromptDraft) -> list[DraftMessage]:
-    """Return the first call of each reply carries a signature."""
+    """Add a signature to the first call of each reply."""
     out: list[DraftMessage] = []
     for entry in draft.entries:
         calls = calls_of(entry)

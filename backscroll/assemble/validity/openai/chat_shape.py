@@ -1,6 +1,6 @@
-"""OpenAI Chat messages one by one: each an object with a role, a content of its kind, calls of their shape.
+"""Validation of single OpenAI Chat messages: an object with a role, valid content, valid calls.
 
-Owns: what can be judged without the neighbours. Not here: pairing; `chat` does that.
+Owns: what can be checked without the neighbours. Not here: pairing; `chat` does that.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ALIASES: Final = {
     "gpt": "assistant",
 }
 _MEDIA: Final = {"image_url": "image", "input_audio": "sound", "file": "file"}
-#: Parts of other wires; anything else that we do not know may be a newer part of this one.
+#: Parts of other wires; any other unknown part may be a newer part of this one.
 _FOREIGN: Final = {
     "input_text", "output_text", "tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document",
     "input_image", "input_file", "function_call", "function_call_output", "reasoning", "summary_text",
@@ -42,7 +42,7 @@ _LONGEST_NAME: Final = 64
 
 
 def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
-    """Return the entry as a message of the right shape; the same one where it is; None if nothing is left of it."""
+    """Return the entry as a valid message; the same object if it is valid; None if nothing remains of it."""
     entry = _as_message(draft, entry)
     message = as_object(entry.message)
     if message is None:
@@ -80,7 +80,7 @@ def _as_message(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
 
 
 def content_of(draft: PromptDraft, entry: DraftMessage, content: Json, role: str) -> Json:
-    """Return the content as text or a list of parts; None if there is nothing in it."""
+    """Return the content as text or a list of parts; None if it is empty."""
     return with_parts(draft, draft.at(entry, ".content"), content, lambda item: _part(item, role))
 
 
@@ -142,7 +142,7 @@ def _reply(draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json])
         out["tool_calls"] = calls
     if not calls:
         out.pop("tool_calls", None)
-    # Null says that there is none; the SDK of OpenAI itself sends it along.
+    # Null means that there is none; OpenAI's own SDK sends it.
     old = message.get("function_call")
     if old is not None and _legacy(draft, entry, old, bool(calls)) is None:
         del out["function_call"]
@@ -220,7 +220,7 @@ def _call(draft: PromptDraft, where: str, call: Json, number: int) -> Json:
 
 
 def _result(draft: PromptDraft, entry: DraftMessage, message: Mapping[str, Json]) -> DraftMessage:
-    """Return a result as text; it may be empty."""
+    """Return a result as text, which may be empty."""
     content = message.get("content")
     if content == "":
         return entry

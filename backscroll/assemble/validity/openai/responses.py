@@ -1,6 +1,6 @@
-"""The rules of the OpenAI Responses wire: every call has its output, reasoning stays before what it led to.
+"""The rules of the OpenAI Responses wire: every call has its output, reasoning precedes the item it led to.
 
-Owns: pairing, reasoning, ids, what the options of a request demand. Not here: the shape of single items.
+Owns: pairing, reasoning, ids, requirements of the request's options. Not here: the form of single items.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
-_PLAIN = ("function_call", "custom_tool_call")  # kinds for which we can say that there was no output
+_PLAIN = ("function_call", "custom_tool_call")  # kinds for which a missing output can be stated
 
 
 def mend(draft: PromptDraft) -> None:
@@ -79,7 +79,7 @@ def _options(draft: PromptDraft) -> None:
 
 
 def _kept_by_service(draft: PromptDraft) -> bool:
-    """Return True if the service adds what was said before (or a prompt that it keeps), so that calls may occur there."""
+    """Return True if the service adds earlier messages (or a stored prompt), so that calls may be there."""
     names = ("previous_response_id", "conversation", "prompt")
     return any(draft.options.get(key) is not None for key in names)
 
@@ -90,7 +90,7 @@ def _shape_entries(draft: PromptDraft) -> list[DraftMessage]:
         done = shape_entry(draft, entry)
         if done is None:
             continue
-        if done.message is None:  # an unfinished item: the reasoning that led to it goes as well
+        if done.message is None:  # an unfinished item: the reasoning that led to it is dropped as well
             while out and kind_of(out[-1].message) == "reasoning":
                 draft.note(
                     "R2", draft.at(out[-1]), "reasoning without the item that it led to", "it was removed"
@@ -198,7 +198,7 @@ def _orphan(draft: PromptDraft, entry: DraftMessage) -> list[DraftMessage]:
 
 
 def _proven(draft: PromptDraft) -> list[DraftMessage]:
-    """Drop reasoning that the service cannot read again; the item after it becomes one of the sender's."""
+    """Drop reasoning that the service cannot decrypt; the item after it becomes one of the sender's."""
     out: list[DraftMessage] = []
     orphaned = False
     stateless = draft.options.get("store") is False
@@ -235,7 +235,7 @@ def _unproven(draft: PromptDraft, item: Mapping[str, Json], stateless: bool) -> 
 
 
 def _drop_stray_reasoning(draft: PromptDraft) -> list[DraftMessage]:
-    """Drop reasoning that does not come directly before the item it led to."""
+    """Drop reasoning that does not directly precede the item it led to."""
     out: list[DraftMessage] = []
     for entry in reversed(draft.entries):
         after = out[-1].message if out else None

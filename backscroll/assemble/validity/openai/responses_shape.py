@@ -1,6 +1,6 @@
-"""Items of the OpenAI Responses wire one by one: messages, calls, outputs, reasoning, compactions.
+"""Validation of single items on the OpenAI Responses wire: messages, calls, outputs, reasoning, compactions.
 
-Owns: what can be judged without the neighbours. Not here: pairing and order; `responses` does that.
+Owns: what can be checked without the neighbours. Not here: pairing and order; `responses` does that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from backscroll.formats.sources.json_text import dumps
 from backscroll.formats.sources.rows import as_array, as_object, as_text, without
 from backscroll.vocab.part import Json
 
-#: Calls that the sender answers, and the kind of item that answers them.
+#: Calls that the sender answers, and the kind of item with the answer.
 CALLS: Final = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",
@@ -43,7 +43,7 @@ _ALIASES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "bo
 _PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
 _TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
 _MEDIA: Final = ("input_image", "input_file", "input_audio")
-#: Parts of other wires; anything else that we do not know may be a newer part of this one.
+#: Parts of other wires; any other unknown part may be a newer part of this one.
 _FOREIGN: Final = {
     "tool_use",
     "tool_result",
@@ -58,12 +58,12 @@ _LONGEST_NAME: Final = 128
 
 
 def kind_of(item: Mapping[str, Json]) -> str:
-    """Return the kind of an item; a message need not say that it is one."""
+    """Return the kind of an item; a message need not state it."""
     return as_text(item.get("type")) or ("message" if "role" in item else "")
 
 
 def call_id(item: Mapping[str, Json]) -> str:
-    """Return the name by which calls and outputs find each other."""
+    """Return the id by which calls and outputs are paired."""
     return as_text(item.get("call_id")) or as_text(item.get("id"))
 
 
@@ -74,7 +74,7 @@ def is_made(item: Mapping[str, Json]) -> bool:
 
 
 def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
-    """Return the entry as an item of the right shape; the same one where it is; None if nothing is left of it."""
+    """Return the entry as a valid item; the same object if it is valid; None if nothing remains of it."""
     entry = _as_item(draft, entry)
     item = as_object(entry.message)
     if item is None:
@@ -85,7 +85,9 @@ def shape_entry(draft: PromptDraft, entry: DraftMessage) -> DraftMessage | None:
             "V6", draft.at(entry), "a reply that did not come to its end", "it was removed with its calls"
         )
         draft.aborted |= {call_id(item)} - {""} if kind in CALLS else set()
-        return DraftMessage(None, entry.origins)  # what reasoned for it goes as well: see `responses`
+        return DraftMessage(
+            None, entry.origins
+        )  # the reasoning before it is dropped as well: see `responses`
     if kind == "message":
         return _message(draft, entry, item)
     entry, item = _drop_foreign_id(draft, entry, item, kind)
@@ -135,7 +137,7 @@ def _as_item(draft: PromptDraft, entry: DraftMessage) -> DraftMessage:
 def _drop_foreign_id(
     draft: PromptDraft, entry: DraftMessage, item: dict[str, Json], kind: str
 ) -> tuple[DraftMessage, dict[str, Json]]:
-    """Drop an id that the service did not make: it refuses unknown prefixes and accepts items without an id."""
+    """Drop an id that the service did not create: it refuses unknown prefixes and accepts items without an id."""
     prefix = _PREFIXES.get(kind)
     if prefix is None or "id" not in item or as_text(item["id"]).startswith(prefix):
         return entry, item
@@ -234,7 +236,7 @@ def _call(draft: PromptDraft, entry: DraftMessage, item: dict[str, Json], kind: 
 def _output(draft: PromptDraft, entry: DraftMessage, item: dict[str, Json], kind: str) -> DraftMessage:
     output = item.get("output")
     if kind not in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
-        return entry  # what they hold is the vendor's business
+        return entry  # their content is up to the vendor
     if isinstance(output, str):
         return entry
     if as_array(output) is None:

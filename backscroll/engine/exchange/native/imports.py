@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _BATCH = 500
 _WEIGHT = 4_000_000  # or about this many bytes
-#: What a prompt shows is reported by places and numbers of one log. A fork shows everything until it is condensed again.
+#: Compactions and placements refer to places and numbers of one log. A fork shows everything until it is condensed again.
 _VIEWS = frozenset({Kind.CROPPED, Kind.UNCROPPED, Kind.COMPACTED, Kind.PLACED})
 _NUMBERS = frozenset({"of", "group", "runs"})  # parts of a head that count events of their own log
 _TASKS = frozenset(
@@ -49,7 +49,7 @@ def import_native(
     engine: EngineScope, source: FileSource, *, dry_run: bool, again: bool
 ) -> list[ImportReport]:
     """Import a native file: verify all of it, then write what is sound."""
-    del again  # the log remembers by itself what was forgotten
+    del again  # the log itself remembers what was forgotten
     found = survey(engine, source, dry_run=dry_run)
     if dry_run:
         for each in found.threads.values():
@@ -110,11 +110,11 @@ class _Intake:
         self.name = found.line.id
         self.events: list[Event] = []
         self.blobs: list[tuple[str, bytes]] = []
-        self.held: dict[str, bytes] = {}  # bytes that came right before the event that refers to them
+        self.held: dict[str, bytes] = {}  # blobs that came right before the event that refers to them
         self.weight = 0
         self.next = found.line.fork_seq + 1
         self.state = engine.store.read(lambda reader: reader.thread(self.name))
-        self.fork: str | None = None  # where the file's way goes on, once it left ours
+        self.fork: str | None = None  # the fork that the file's part went to, once it diverged
         self.fork_at = 0
 
     def take(self, row: dict[str, Json], line: int) -> None:
@@ -148,7 +148,7 @@ class _Intake:
         grown = self.fork or (
             self.name if self.state is None and self.found.line.parent is not None else None
         )
-        if grown is not None:  # it shares a past of which something may have been forgotten here
+        if grown is not None:  # it shares a history of which something may have been forgotten here
             bury(self.engine, self.engine.store.read(lambda reader: empty_in(reader, grown)))
         return {} if self.fork is None else {self.name: (self.fork, self.fork_at)}
 
@@ -190,7 +190,7 @@ class _Intake:
             held = tx.event(event.id) if fork is None else None
             if held is not None and held.hash == event.hash:
                 if event.forgotten and held.body is not None:
-                    forgetting.erase(tx, [held])  # it was forgotten where the file comes from
+                    forgetting.erase(tx, [held])  # it was forgotten in the file's own store
                 same += event.message == event.id
                 continue
             if held is not None and fork is None:
@@ -293,9 +293,9 @@ def _stands_empty(tx: Writer, view: View, message: Ref) -> bool:
 
 def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
     """Write an event of the file's part into the fork; ids of events that the fork rebuilt are replaced by the new ones."""
-    told = event.kind is not Kind.TASKED  # a step whose words were forgotten was taken anyway
+    told = event.kind is not Kind.TASKED  # a step with forgotten text was taken anyway
     if (event.forgotten and told) or event.kind in _VIEWS:
-        # The number must be used up, so that the names after it fit.
+        # The number must be used up, so that the following ids match.
         what = "forgotten" if event.forgotten else event.kind.value
         pen.write(Kind.NOTED, head={"about": what}, at=event.at)
         return
@@ -305,7 +305,7 @@ def _replay(pen: Pen, event: Event, thread: str, fork: tuple[str, int]) -> None:
     if event.kind in (Kind.TASKED, Kind.FLUSHED):
         for name in _TASKS & head.keys():
             head[name] = _task_renumbered(head[name], fork[1])
-    if "entries" in head:  # a message that was forgotten before it came here is not in the fork
+    if "entries" in head:  # a message that was forgotten before the import is not in the fork
         head["entries"] = [was for was in head["entries"] if pen.entry(parse_ref(was["message"])) is not None]
     moved = replace(
         event,

@@ -42,7 +42,7 @@ _REPLY: Mapping[str, Check] = {
     "sources": make_list_check(is_ref),
     "at": is_time,
 }
-#: Where a thread of a file went: the fork that its way became, and the first event that the fork rebuilt.
+#: Where a thread of a file went: its fork, and the first event that the fork rebuilt.
 Moved = Mapping[str, tuple[str, int]]
 
 
@@ -90,7 +90,7 @@ def take_reply(
     try:
         reply = reply_from(row)
     except ValueError:
-        return  # noted when the file was looked over
+        return  # already reported by the survey
     thread = moved[reply.thread][0] if reply.thread in moved else reply.thread
     sources = tuple(_rename_ref(source, moved) for source in reply.sources)
     kept = RecipeReply(reply.key, reply.recipe, thread, reply.model, reply.body, sources, reply.at)

@@ -94,10 +94,10 @@ class _SurveyPass:
         self.source = source
         self.out = out
         self.dry_run = dry_run
-        self.lines = 0  # about threads
+        self.lines = 0  # lines about threads
         self._now: ThreadSurvey | None = None
         self._astray: set[str] = set()  # threads whose events came without the line about them
-        self._bytes: dict[str, int] = {}  # that came and were not referred to yet, with their lines
+        self._bytes: dict[str, int] = {}  # blobs not referred to yet, with their lines
 
     def take(self, number: int, row: dict[str, Json]) -> None:
         """Process one line after the first."""
@@ -248,7 +248,7 @@ class _SurveyPass:
             return f"it does not follow event {found.upto}"
         return wrong[0] if wrong else misshapen(event) or misread(event) or misbegun(found.line, event)
 
-    # -- bytes -----------------------------------------------------------------------------------------------
+    # -- blobs -----------------------------------------------------------------------------------------------
 
     def _take_bytes(self, number: int, row: dict[str, Json]) -> None:
         try:

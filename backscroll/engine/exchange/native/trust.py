@@ -38,17 +38,17 @@ class ThreadSurvey:
     """One thread of a file."""
 
     line: ThreadLine
-    number: int  # of its line in the file
+    number: int  # the number of its line in the file
     report: ImportReport
     rehearsal: LogReplay
-    upto: int  # the last event that is taken in
-    shared: int | None = None  # the last event that the store has too; None: the store has nothing else
+    upto: int  # the last event that is imported
+    shared: int | None = None  # the last event that the store has too; None: the store has no such thread
     link: bytes = b""  # the hash that its first event builds on
-    hashes: bytearray = field(default_factory=bytearray)  # of its events, one after the other
+    hashes: bytearray = field(default_factory=bytearray)  # hashes of its events, one after the other
     stopped: bool = False
     buried: set[Ref] = field(
         default_factory=set[Ref]
-    )  # messages whose words are gone without this log saying so
+    )  # messages whose text is missing without a record in this log
 
     def stop(self, what: str, number: int | None) -> None:
         """Stop checking: nothing after this line can be verified."""
@@ -72,8 +72,8 @@ class NativeSurvey:
 
     reports: list[ImportReport] = field(default_factory=list[ImportReport])
     threads: dict[str, ThreadSurvey] = field(default_factory=dict[str, ThreadSurvey])
-    whole: bool = True  # the file holds a whole store, so that no log in it is cut short
-    problems: list[Problem] = field(default_factory=list[Problem])  # of the file, not of one thread
+    whole: bool = True  # the file contains a whole store, so no log in it is truncated
+    problems: list[Problem] = field(default_factory=list[Problem])  # problems of the file, not of one thread
 
 
 def misbegun(line: ThreadLine, event: Event) -> str | None:
@@ -214,8 +214,8 @@ def _said_elsewhere(out: NativeSurvey, found: ThreadSurvey, each: MissingBody) -
         )
     if any(k.rehearsal.has_forgotten(message, k.upto) for k in kin):
         return True
-    # An older program cut an ancestor where its fork begins, and with it the event that says so. Of such a message only
-    # the ancestor itself knows.
+    # An older version cut an ancestor where its fork begins, and with it the event that records this. Only the ancestor
+    # itself knows of such a message.
     heirs = [k for k in kin if k.line.parent == found.line.id and k.line.fork_seq == found.line.head]
     return not out.whole and bool(heirs) and all(h.rehearsal.entry(message) is None for h in heirs)
 

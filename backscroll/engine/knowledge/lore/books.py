@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ACTING = frozenset({Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
 _HELD = 64  # threads whose books are kept in memory
-#: In front of the id of an entry, among what a block tells.
+#: The prefix of an entry's id in the list of what a block contains.
 TELLS = "lore:"
 _UNNAMED = {"en": ("User", "Character"), "zh": ("用户", "角色")}
 
@@ -36,7 +36,7 @@ class Books:
 
     rare: int = 0
     acts: tuple[Event, ...] = ()
-    entries: tuple[WorldEntry, ...] = ()  # in force, that can wake
+    entries: tuple[WorldEntry, ...] = ()  # entries in force that can be triggered
     ids: frozenset[str] = frozenset()
 
     def holds(self, tells: Sequence[str]) -> bool:
@@ -75,7 +75,7 @@ def _read(thread: ThreadScope, known: Books, rare: int, as_of: int | None) -> Bo
 
     def look(view: View) -> Books:
         news = [e for e in view.others(known.rare) if e.seq <= rare]
-        if known.rare and any(e.kind is Kind.FORGOTTEN for e in news):  # words may be gone from what is kept
+        if known.rare and any(e.kind is Kind.FORGOTTEN for e in news):  # cached text may be forgotten
             return look_at(Books(), view.others(0))
         return look_at(known, news)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from backscroll.graph.view import WorldEntry
 
 
-#: Bytes of a card that are read at most.
+#: Maximum number of bytes read from a card.
 LARGEST_CARD = LARGEST_FILE + 1
 
 
@@ -69,7 +69,7 @@ def _write(thread: ThreadScope, name: str, entries: Sequence[WorldEntry]) -> Non
     thread.stroke(lambda pen: pen.write(Kind.WORLD_TOLD, body=body))
 
 
-# -- with a conversation that is imported ------------------------------------------------------------------------------
+# -- for imported conversations ----------------------------------------------------------------------------------------
 
 
 def with_user(engine: EngineScope, foreign: ForeignThread) -> ForeignThread:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 _HELD = 16  # scopes in memory
 _PARTS = 1_000  # threads whose turns are in memory
 _ACTING = frozenset({Kind.OVERRIDDEN, Kind.WORLD_TOLD, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
-#: What one prompt may read of what is still unread: messages, and turns to analyse. With a worker it comes later anyway.
+#: What one prompt may read of unread messages and turns to analyse. With a worker the rest is read later anyway.
 _BESIDE, _ALONE = (256, 8), (1_024, 40)
-_FEW = 4  # turns whose claims a prompt found and does not write down: the analysis will, and writing costs more than finding
+_FEW = 4  # turns whose claims a prompt finds without storing them: the analysis will, and storing costs more than finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +48,20 @@ class _GraphShare:
 
     state: ThreadState
     turns: ThreadTurns
-    told: tuple[TurnClaims, ...]  # with pronouns settled, placed among all threads
+    told: tuple[TurnClaims, ...]  # with resolved pronouns, in chronological order among all threads
     settled: Mapping[Ref, _SettledTurn]
     acts: tuple[Event, ...]
-    forgot: int  # the last event that erased words
+    forgot: int  # the last event that erased text
     token: object
-    since: _ShareDifference | None = None  # what changed, where it goes on from an earlier part
+    since: _ShareDifference | None = None  # what changed, if it continues an earlier share
 
 
 class _ShareDifference(NamedTuple):
     """How a thread's contribution differs from its previous one."""
 
-    token: object  # of that one
+    token: object  # of the earlier share
     same: int  # turns at the beginning that are the same
-    dropped: tuple[Ref, ...]  # openings of the others that it had
+    dropped: tuple[Ref, ...]  # first messages of its other turns
 
 
 class _SettledTurn(NamedTuple):
@@ -87,7 +87,7 @@ class CachedScope:
     parts: dict[str, _GraphShare] = field(default_factory=dict[str, _GraphShare])  # by thread
     families: dict[str, dict[Ref, TurnClaims]] = field(default_factory=dict[str, dict[Ref, TurnClaims]])
     overrides: tuple[Override, ...] = ()
-    books: tuple[Ref, ...] = ()  # the events whose descriptions of the world are in it
+    books: tuple[Ref, ...] = ()  # the events whose world descriptions are included
     world: tuple[WorldEntry, ...] = ()
 
     def __post_init__(self) -> None:
@@ -142,9 +142,7 @@ def _refresh_scope(
     states = {state.id: state for state in rows}
     modelled = bool(models_used(reader, ASSERTIONS))
     parts: dict[str, _GraphShare] = {}
-    for state in reversed(
-        list(states.values())
-    ):  # the newest first: the allowance of the waiting caller ends
+    for state in reversed(list(states.values())):  # the newest first: a waiting caller's allowance runs out
         parts[state.id] = _part(engine, reader, state, held.scope, reading, modelled=modelled)
     gone = held.parts.keys() - states.keys()
     if gone or any(name in parts and parts[name].forgot != old.forgot for name, old in held.parts.items()):
@@ -200,7 +198,7 @@ def _part(
 ) -> _GraphShare:
     """Return what a thread contributes; an unchanged thread is not read again."""
     shelf = engine.memo.shelf("scope-threads", _PARTS)
-    # In a graph of a whole project "I" is another process in the threads of each user.
+    # In a project's graph, "I" is a different person in each user's threads.
     named = state.about.user if scope.everybody else ""
     name = (state.id, named)
     known = cast("_GraphShare | None", shelf.get(name))

@@ -67,7 +67,7 @@ def _list_overruled(held: CachedScope) -> set[str]:
         return set()
     members = {person.id, *held.graph.members(person.id)}
     changed = {o.predicate for o in held.overrides if o.node in members and o.predicate}
-    # What was said of it, as if the user had not corrected anything; names come from the same sentences.
+    # What was stated, as if the user had not corrected anything; names come from the same sentences.
     said = Graph((_only(turn, changed) for turn in held.turns()), options=held.options)
     speaker = person_in(said, *members)
     facts = [] if speaker is None else [f for f in said.history(speaker.id) if is_lasting(f)]

@@ -1,4 +1,4 @@
-"""What the live turns of a thread state, whatever the time they were written.
+"""What the live turns of a thread state, including turns that are not analysed yet.
 
 The graph of a thread waits until a turn is due and keeps what has settled. In a user's other threads, a turn counts at once
 and only as long as the history shows it: so every turn is used in its current version. Most come from the marks of the
@@ -44,8 +44,8 @@ class ScopeAllowance:
     """How much a waiting caller may still read across all threads of a scope; None: everything."""
 
     messages: int | None = None
-    turns: int | None = None  # whose claims are not found yet
-    fresh: list[Artefact] = field(default_factory=list[Artefact])  # what was found, to be kept
+    turns: int | None = None  # maximum number of turns to be analysed
+    fresh: list[Artefact] = field(default_factory=list[Artefact])  # new artefacts to be stored
 
     def messages_left(self) -> bool:
         """Return True while messages may be read."""
@@ -77,10 +77,10 @@ class ThreadTurns:
     seen: int  # the event that the analysis had reached
     models: str  # how many turns models have read
     touched: int  # the last event that may have changed a message
-    turns: tuple[LiveTurn, ...]  # in order
-    order: tuple[TurnClaims, ...]  # of the turns that say something
-    times: dict[Ref, int]  # when these were opened, in microseconds
-    unread: bool = False  # older messages than those that could be read wait for the analysis
+    turns: tuple[LiveTurn, ...]  # in chronological order
+    order: tuple[TurnClaims, ...]  # of the turns that state something
+    times: dict[Ref, int]  # when they started, in microseconds
+    unread: bool = False  # messages older than the allowance are left to the analysis
     unfound: bool = False  # turns whose claims are not found yet
 
 
@@ -123,7 +123,7 @@ class _TurnFinder:
         self._texts: dict[Ref, list[Message]] = {}  # of the turns whose messages were read
         self._unread = False
 
-    # -- which turns there are -------------------------------------------------------------------------------
+    # -- finding turns ---------------------------------------------------------------------------------------
 
     def all(self) -> list[LiveTurn]:
         """Return every turn: from the marks of the analysis, except stretches that were touched or not analysed yet."""
@@ -138,11 +138,9 @@ class _TurnFinder:
             not mark.key or end is None or _within(dirty, mark.position, end)
             for mark, end in zip(marks, ends, strict=True)
         ]
-        # What lost its opening belongs to the turn before.
+        # A turn without its first message belongs to the turn before.
         again = [bad[n] or bad[min(n + 1, len(bad) - 1)] for n in range(len(bad))]
-        found: list[
-            list[LiveTurn]
-        ] = []  # the newest first: it is the allowance of the waiting caller that ends
+        found: list[list[LiveTurn]] = []  # the newest first: a waiting caller's allowance runs out
         number, end = len(marks) - 1, None
         while number >= 0:
             mark = marks[number]
@@ -210,7 +208,7 @@ class _TurnFinder:
                 out.append(LiveTurn(opening, place, rule_key(said), tuple(m.revision for m in said)))
         return out
 
-    # -- what they say ---------------------------------------------------------------------------------------
+    # -- finding claims --------------------------------------------------------------------------------------
 
     def extend_turns(self, known: ThreadTurns) -> ThreadTurns:
         """Return the turns of a thread that only grew: the last one is read again, and what follows it."""

@@ -1,1 +1,1 @@
-"""Condensing and cropping, written down: when the past is condensed, what was chosen, cuts of giant results, crops by people."""
+"""Compaction: when to condense the history, what to keep, cuts of giant results, and the record of it."""

@@ -1,7 +1,7 @@
-"""Compacting: when the past is condensed, what is written down about it, and what it would bring.
+"""Compaction: when the history is condensed, what is recorded about it, and what it saves.
 
-A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt never
-waits for a model; what models write (summaries of the tree) is used where it is there.
+A compaction is an event like any other: it can be undone, and nothing is lost by it. Rules decide and make it, so a prompt
+never waits for a model; summaries that models wrote (in the tree) are used if they exist.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from backscroll.vocab.values.moment import microseconds
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-#: Under which name the engine compacts by itself: an undo of the user's never takes that back by accident.
+#: The actor of automatic compactions: a user's undo never reverts one by accident.
 _LOG = logger_of("engine")
 
 ACTOR = "backscroll"
-_WARMEST = 0.8  # of what a compaction leaves, at most for the last turns in full
+_WARMEST = 0.8  # maximum share of what a compaction leaves for the last turns in full
 #: Essentials that bind the next turns; paths and ids are kept by notes and pieces.
 BINDING = frozenset(
     {
@@ -61,41 +61,41 @@ BINDING = frozenset(
         EssentialKind.QUESTION,
     }
 )
-_NEARER = 3  # tries to bring a prompt down far enough for a newest step that fits
-_TRIES = 5  # of a compaction that is asked for while others change the history
-_BOUND = 0.06  # of the room, at most, for what is still open and binding
+_NEARER = 3  # tries to shrink a prompt far enough for a newest step that fits
+_TRIES = 5  # tries of a requested compaction while other processes change the history
+_BOUND = 0.06  # maximum share of the room for what is still open and binding
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionReport:
     """What a compaction did, or would do."""
 
-    event: int | None  # None: only rehearsed, or nothing to gain
+    event: int | None  # None: dry run, or nothing to gain
     reason: str
     before: int  # tokens of the messages of a prompt
     after: int
-    digested: int  # units of which tool results were put in a line
+    digested: int  # units whose tool results became one line
     condensed: int  # units that are shown as a line or two
-    summed_up: int  # units that only summaries speak for
+    summed_up: int  # units that only summaries cover
     cost_now: float  # of writing the new prompt once, in plain input tokens
     saves_per_call: float  # in plain input tokens
     pays_back_after: int | None  # calls; None: never
 
     @property
     def saved(self) -> int:
-        """Tokens that every later prompt is smaller."""
+        """The number of tokens that every later prompt is smaller by."""
         return max(0, self.before - self.after)
 
 
 def due(composer: Composer, tokens: int, room: int) -> Reason | None:
-    """Return whether to compact before this call, and why: from the log, the settings and the clock, and nothing else."""
+    """Return whether to compact before this call, and why: from the log, the settings and the clock alone."""
     thread, ask = composer.thread, composer.ask
     settings = thread.engine.settings
     frozen = composer.frozen
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return "must"  # there is more than was read
     if frozen is not None and frozen.compaction.upto == composer.units[-1].last and tokens <= ask.room:
-        return None  # nothing came since
+        return None  # nothing was added since
     kept = (frozen.compaction.kept if frozen is not None else 0) or aim(
         room, fixed_tokens(composer), settings
     )
@@ -117,14 +117,14 @@ def due(composer: Composer, tokens: int, room: int) -> Reason | None:
 
 
 def _growth(composer: Composer) -> float:
-    """Return tokens that a call adds, on average over the window: what was cut or condensed since counts as it came."""
+    """Return the tokens that a call adds, averaged over the window: what was cut or condensed since counts at its original size."""
     calls = sum(u.role == "assistant" for u in composer.units)
     tokens = sum(composer.meter.message(m) for u in composer.units if u.role != "system" for m in u.messages)
     return max(1.0, tokens / max(1, calls))
 
 
 def make_compaction(composer: Composer, reason: Reason, room: int) -> CompactionDraft | None:
-    """Return a compaction of what the sheet shows, the newest step cut where it does not fit; None if the prompt gets no smaller."""
+    """Return a compaction of the inputs, the newest step cut if it does not fit; None if the prompt gets no smaller."""
     before = weight(composer.blocks(composer.frozen))
     bound = bound_of(composer, int(_BOUND * room))
     whole = fits_whole(room, fixed_tokens(composer), unseen_units(composer, composer.frozen)[1])
@@ -134,7 +134,7 @@ def make_compaction(composer: Composer, reason: Reason, room: int) -> Compaction
         found = _condense_past(composer, reason, room - less, before, bound, trail, whole=whole)
         if found is None or not whole or found.now <= MUST * room:
             break
-        less += found.now - compute_full_budget(room)  # what is beside the history took more than was thought
+        less += found.now - compute_full_budget(room)  # what is beside the history took more than expected
     if found is None:
         return cut_to_fit(composer, as_it_is(composer, before), room)
     return cut_to_fit(composer, found, room) or found
@@ -150,7 +150,7 @@ def _condense_past(
     *,
     whole: bool,
 ) -> CompactionDraft | None:
-    """Return the past condensed; what is still unseen stays as it is."""
+    """Return the condensed history; what is still unseen stays as it is."""
     settings = composer.thread.engine.settings
     frozen = composer.frozen
     outside = weight(composer.blocks(None, ())) + (
@@ -162,7 +162,7 @@ def _condense_past(
     target = max(1, aim(room - outside, fixed, settings, fresh=unseen, whole=whole))
     plan, past = CompactionRoom(), target - fixed - unseen
     warm = _warm_tokens(composer, past, fresh)
-    # The last turns in full take no room away from what is condensed, as long as there is some.
+    # The last turns in full take no room from what is condensed, as long as there is some.
     more = min(max(0, warm - int(plan.tail * past)), max(0, compute_full_budget(room - outside) - target))
     found = condensed(
         composer.units,
@@ -189,8 +189,8 @@ def _draft_of(
     bound: Sequence[ProtectedText],
     trail: Trail,
 ) -> CompactionDraft | None:
-    """Return what prompts show under a compaction: the window that is left, what speaks for the rest; None if that is not smaller."""
-    # Where what was condensed before stays as it is, so does the beginning of the window: else all would be rewritten.
+    """Return what prompts show under a compaction: the remaining window and the summaries of the rest; None if that is not smaller."""
+    # If what was condensed before is unchanged, so is the start of the window: otherwise all would be rewritten.
     most = (_KEPT if len(found.cuts) <= 1 else 1) * kept_long(room)
     gone = _leading_gone(composer, found.levels, most)
     left = tuple(composer.units[gone:])
@@ -214,10 +214,10 @@ def _draft_of(
 
 
 def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
-    """Return tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
+    """Return the tokens of the last turns that stay in full as long as they fit (the setting `warm_turns`).
 
-    A turn of which only a part would fit does not count: inside one long turn that would leave little room for everything
-    before it, and the next compaction would come at once.
+    A turn that would fit only partly does not count: within one long turn that would leave little room for everything
+    before it, and the next compaction would follow at once.
     """
     turns, tokens, warm = composer.thread.engine.settings.warm_turns, 0, 0
     for unit in reversed(composer.units):
@@ -232,12 +232,12 @@ def _warm_tokens(composer: Composer, room: int, fresh: Collection[Ref]) -> int:
 
 
 def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) -> int:
-    """Return how many units at the beginning are not shown in the window any more.
+    """Return how many units at the beginning are no longer shown in the window.
 
-    System messages, pins and the latest words of the user are shown wherever the window begins, so it may begin after them:
-    else a turn of hundreds of steps would keep all of them. More than `most` tokens of originals are not kept, however
-    short they are shown: every later prompt would have to read them. What is shown to the letter stays, and so does the newest
-    step, however large: it is what the next reply answers.
+    System messages, pins and the user's latest message are shown wherever the window begins, so it may begin after them:
+    otherwise a turn of hundreds of steps would stay whole. At most `most` tokens of originals are kept, however condensed:
+    every later prompt must read them. What is shown in full stays, and so does the newest step, however large: the next
+    reply answers it.
     """
     units, safe = composer.units, composer.safe
     left = sum(composer.meter.message(m) for u in units for m in u.messages)
@@ -250,26 +250,26 @@ def _leading_gone(composer: Composer, levels: Mapping[Ref, Level], most: float) 
             break
         left -= sum(composer.meter.message(m) for m in unit.messages)
         if why is None:
-            gone = count  # where nothing but what is shown anyway would be passed over, nothing is gained
+            gone = count  # if only what is shown anyway would be skipped, nothing is gained
     return gone
 
 
 def _passed_over(composer: Composer, gone: int) -> PromptInputs:
-    """Return the sheet with what is shown wherever the window begins, where the window now begins after it."""
+    """Return the inputs with what is shown wherever the window begins, if the window now begins after it."""
     sheet, safe = composer.sheet, composer.safe
     units = composer.units[:gone]
     shown = {m.id for u in composer.units[gone:] for m in u.messages}
     marked = tuple(
         m for m in sheet.kept if m.id not in shown
-    )  # also what was pinned since, before the window
+    )  # including what was pinned since, before the window
     asked = next((u.messages[0] for u in units if safe.get(u.id) == "latest"), sheet.asked)
     if any(is_spoken_by_user(u.messages[0]) for u in composer.units[gone:]):
-        asked = None  # the window shows what the user last wrote
+        asked = None  # the window shows the user's last message
     return replace(sheet, marked=marked, asked=asked, waited=None)
 
 
 def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tuple[int, Ref], ...]:
-    """Return the nodes of the summary tree that speak for all that comes before a position."""
+    """Return the nodes of the summary tree that summarize everything before a position."""
     if before is None or room <= 0:
         return ()
 
@@ -279,14 +279,14 @@ def far_nodes(composer: Composer, before: bytes | None, room: int) -> tuple[tupl
     return tuple((f.level, f.opening) for f in found)
 
 
-#: Why a unit is shown even where the window begins after it; None: it is not protected at all.
+#: Why a unit is shown even if the window starts after it; None: it is not protected.
 _ANYWHERE = (None, "system", "pinned", "latest")
-#: Where all is chosen again, so much of what may are in a window: the compactions that go on with it need the rest.
+#: The share of the limit for a window that a full choice may fill: later continuations need the rest.
 _KEPT = 0.8
 
 
 def bound_of(composer: Composer, room: int) -> tuple[ProtectedText, ...]:
-    """Return what of the window is still open and binding, newest first as far as it fits, in order."""
+    """Return what in the window is still open and binding, newest first as far as it fits, in order."""
     messages = [m for unit in composer.units for m in unit.messages]
     earlier = composer.frozen.bound if composer.frozen is not None else ()
     carried = [b for b in earlier if b.source not in composer.dead]
@@ -310,10 +310,10 @@ def write_down(
     actor: str = ACTOR,
     placed: PlacementRecord | None = None,
 ) -> Event | None:
-    """Write a compaction into the log, and what is placed with it; None if others wrote since the sheet was read.
+    """Record a compaction in the log, with its placements; None if another process wrote since the inputs were read.
 
-    What was deleted meanwhile would live on in it, and another compaction would be hidden by it. A text is placed only
-    behind what is still the newest message.
+    Otherwise text deleted meanwhile would survive in it, and it would hide another compaction. Text is placed only after
+    what is still the newest message.
     """
     seen, sheet = sheet.head, found.sheet or sheet
 
@@ -348,7 +348,7 @@ def _message(pen: Pen, revision: Ref) -> Ref:
 def compact(
     thread: ThreadScope, budget: int | None = None, *, model: str | None = None, dry_run: bool = False
 ) -> CompactionReport:
-    """Condense the past now; see `Thread.compact`."""
+    """Compact now; see `Thread.compact`."""
     ask = check_request(thread.engine, budget, model=model)
     refused = too_small(thread.engine, ask, 1)
     if refused is not None:
@@ -369,7 +369,7 @@ def compact(
 
 
 def report_of(composer: Composer, found: CompactionDraft, event: int | None) -> CompactionReport:
-    """Return what a compaction brings: counted in plain input tokens, with the prices of the model."""
+    """Return what a compaction saves and costs: in plain input tokens, with the prices of the model."""
     prices = composer.ask.prices
     levels = found.frozen.compaction.levels.values()
     saved = found.before - found.now

@@ -1,7 +1,7 @@
-"""Cuts: results shown shorter where they stand, and what was condensed shown again; the past before them stays as it is.
+"""Cuts: show results shorter in place, and show condensed messages again; everything before them stays unchanged.
 
-A step that cannot fit is cut before a service caches it; a giant that a reply has answered is cut once that pays. Texts that were
-placed under the compaction in force stay.
+A step that cannot fit is cut before a service caches it; a giant result that a reply has answered is cut once that pays.
+Texts placed under the compaction in force stay.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from backscroll.vocab.prompt import Block, Level
 
 @dataclass(frozen=True, slots=True)
 class CompactionDraft:
-    """A compaction that was made, not yet written down."""
+    """A compaction that is not recorded yet."""
 
     frozen: StoredCompaction
-    after: bytes | None  # position before which only summaries speak
-    units: tuple[Unit, ...]  # what is left in the window
+    after: bytes | None  # position before which only summaries are shown
+    units: tuple[Unit, ...]  # the remaining units of the window
     before: int
     now: int
-    sheet: PromptInputs | None = None  # with what was passed over at the beginning; None: as it was
-    room: int = 0  # for messages, in the prompt for which it was made
+    sheet: PromptInputs | None = None  # with what was skipped at the beginning; None: unchanged
+    room: int = 0  # for messages, in the prompt it was made for
 
 
 def unseen_units(composer: Composer, frozen: StoredCompaction | None) -> tuple[frozenset[Ref], int]:
-    """Units that no reply has answered yet and that may fade later, and their tokens as they are shown now.
+    """Return the units that no reply has answered yet and that may fade later, and their tokens as currently shown.
 
-    Many messages without any reply between them (an import) are a past like any other: only the newest that fit are fresh.
+    Many messages without a reply between them (an import) are ordinary history: only the newest that fit are fresh.
     """
     return composer.answers.about(
         "unseen", composer.units, frozen, make=lambda: _find_unseen(composer, frozen)
@@ -71,7 +71,7 @@ def _find_unseen(composer: Composer, frozen: StoredCompaction | None) -> tuple[f
 
 
 def fixed_tokens(composer: Composer) -> int:
-    """Return tokens of units that never fade."""
+    """Return the tokens of units that never fade."""
     units, safe = composer.units, composer.safe
     return composer.answers.about(
         "fixed",
@@ -81,16 +81,16 @@ def fixed_tokens(composer: Composer) -> int:
 
 
 def boost_of(composer: Composer) -> Callable[[Message], float] | None:
-    """Weigh up what was asked for again after earlier compactions, and what is like it."""
+    """Return a function that raises the weight of messages that were requested again after earlier compactions, and of similar ones."""
     weights = weights_of(composer.thread.engine)
     return (lambda message: factor(features_of(message), weights)) if weights else None
 
 
 def restore_messages(composer: Composer) -> CompactionDraft | None:
-    """Return the compaction without what has to be shown again; None if that is nothing.
+    """Return the compaction with condensed messages that must be shown again; None if there are none.
 
-    Once what followed a message is deleted, it may be the latest of the user, or a call that waits: it is shown whole, out of its place
-    where it comes before the window. Written down, it stays so when the conversation goes on.
+    Once its successors are deleted, a message may be the user's latest, or a waiting call: it is shown in full, out of
+    place if it precedes the window. Once recorded, it stays so as the conversation continues.
     """
     frozen, units = composer.frozen, composer.units
     if frozen is None:
@@ -106,14 +106,14 @@ def restore_messages(composer: Composer) -> CompactionDraft | None:
 
 
 def _asked_anew(sheet: PromptInputs) -> bool:
-    """Return True if what the user last wrote comes before the window, and the compaction in force does not say that it is shown."""
+    """Return True if the user's last message precedes the window and the compaction in force does not show it."""
     if sheet.asked is None or sheet.compaction is None:
         return False
     return sheet.compaction.head.get("asked") != str(sheet.asked.id)
 
 
 def trim_newest(composer: Composer, room: int) -> CompactionDraft | None:
-    """Return a newest step that cannot fit, cut to what is free, where the past is small enough to stay as it is; else None."""
+    """Return a newest step that cannot fit, cut to the free room, if the history is small enough to stay as it is; else None."""
     units, frozen = composer.units, composer.frozen
     if not units or not composer.sheet.reached or (frozen is None and composer.edge is not None):
         return None
@@ -122,12 +122,12 @@ def trim_newest(composer: Composer, room: int) -> CompactionDraft | None:
         return None
     unseen, fixed = unseen_units(composer, frozen)[1], fixed_tokens(composer)
     if compute_full_budget(room) - (before - unseen) < cap(room, fixed):
-        return None  # the past takes too much: it is condensed
+        return None  # the history takes too much: it is condensed
     return cut_to_fit(composer, as_it_is(composer, before), room)
 
 
 def as_it_is(composer: Composer, tokens: int) -> CompactionDraft:
-    """Return what prompts show now; texts that were placed under the compaction in force stay where they are."""
+    """Return what prompts show now; texts placed under the compaction in force stay."""
     frozen = composer.frozen or StoredCompaction(Compaction(), event=0)
     wanted = replace(frozen, under=frozen.placed_under)
     return CompactionDraft(
@@ -136,7 +136,7 @@ def as_it_is(composer: Composer, tokens: int) -> CompactionDraft:
 
 
 def cut_to_fit(composer: Composer, found: CompactionDraft, room: int) -> CompactionDraft | None:
-    """Return the same with the results of the newest step cut to what is free: each gets a share. None if that is not needed."""
+    """Return the compaction with the results of the newest step cut to the free room, each to a share. None if not needed."""
     if found.now <= MUST * room:
         return None
     units, frozen = found.units, found.frozen
@@ -156,10 +156,10 @@ def cut_to_fit(composer: Composer, found: CompactionDraft, room: int) -> Compact
 
 
 def shorten_results(composer: Composer, room: int) -> CompactionDraft | None:
-    """Giant results that a reply has answered, cut where they stand; None if that would not pay.
+    """Return giant results that a reply has answered, cut in place; None if that would not pay.
 
-    What comes before the first of them stays in the cache. Behind it everything is rewritten, and that is little: the reply, and
-    what is new anyway. Left as they are, giants would be read at every call and bring the next compaction near.
+    What precedes the first of them stays in the cache. What follows is rewritten, and that is little: the reply, and new
+    messages. Uncut, giants would be read with every call and bring the next compaction near.
     """
     units, frozen = composer.units, composer.frozen
     if not composer.sheet.reached or (frozen is None and composer.edge is not None):

@@ -1,5 +1,5 @@
-"""What prompts show already: read at one moment, put in order, and the texts that earlier prompts placed.
+"""What prompts show already: read in one view, put in order, and the texts that earlier prompts placed.
 
-Holds the composer and what it reads. Not here: what is new to say (`prompts/insertions`), when the past is condensed (`prompts/compaction`),
-what is sent and written down (`prompts/builder`).
+Contains the composer and what it reads. New insertions are in `prompts/insertions`, condensing in `prompts/compaction`,
+sending and recording in `prompts/builder`.
 """

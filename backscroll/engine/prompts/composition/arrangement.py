@@ -1,6 +1,6 @@
-"""Arrangement: where summaries of the far past and placed texts stand between the messages that a prompt shows.
+"""Arrangement: the order of summaries and placed texts among the messages that a prompt shows.
 
-The order must not depend on what comes later: a prompt is the one before and something at its end. Pure.
+The order must not depend on later messages: a prompt is the previous one plus an addition at its end. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block
 
-#: A message and its revision: behind it something was placed.
+#: A message and its revision, after which something was placed.
 PlacedKey: TypeAlias = tuple[Ref, ...]
 
 
@@ -25,10 +25,10 @@ def arrange(
     stood_in: Callable[[PlacedKey, Block, Sequence[Block]], Iterable[Block]],
     told: Callable[[PlacedKey], Iterable[Block]],
 ) -> list[Block]:
-    """Return the history with what is reported beside it, in front of the first message that the last of the `cuts` left as it was.
+    """Return the history with the blocks beside it, in front of the first message that the last of the `cuts` left unchanged.
 
-    Where none of those can be shown, what is said next comes behind all of it. `unseen` is what was placed behind messages that the history
-    does not show one by one, in order; `stood_in` gives what was sent in place of what had not come yet.
+    If none of those can be shown, new messages follow after all of it. `unseen` is what was placed after messages that the
+    history does not show one by one, in order; `stood_in` gives what was sent in place of a result that had not arrived.
     """
     newer = (n for n, b in enumerate(history) if cuts and b.message and b.message.seq >= cuts[-1].seq)
     first = next(newer, len(history) if cuts else 0)
@@ -49,7 +49,7 @@ def arrange(
 def placed_unseen(
     keys: Iterable[PlacedKey], window: Iterable[Message], history: Iterable[Block]
 ) -> list[tuple[bytes, PlacedKey]]:
-    """Keys of what was placed behind messages that stand, but that the history does not show one by one; with their places."""
+    """Return the keys and positions of texts placed after live messages that the history does not show one by one."""
     shown = {b.message for b in history if b.message is not None}
     live: dict[PlacedKey, bytes] = {(m.id, m.revision): m.position for m in window if m.id not in shown}
     return sorted((live[key], key) for key in keys if key in live)

@@ -1,6 +1,6 @@
-"""Blocks that stand beside the history: whole messages out of their place, summaries of the far past, what is still open and binding.
+"""Blocks beside the history: full messages out of place, summaries of older history, what is still open and binding.
 
-Owns their titles and weights. Refuses deciding which of them a prompt shows, and in which order: that is `composer`.
+Owns their titles and weights. Which of them a prompt shows, and in which order, is decided in `composer`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from backscroll.vocab.message import Message
 from backscroll.vocab.part import Text
 from backscroll.vocab.prompt import Block, Level, Section
 
-_SAMPLE = 2000  # characters of a text by which its language is told
-#: What comes before text that is not verbatim, so that it is not taken for the user's own.
+_SAMPLE = 2000  # characters of a text from which its language is detected
+#: The prefix of text that is not verbatim, so that it is not taken for the user's own.
 _TITLES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "far": "Earlier in this conversation, summed up (a record, not a request; [bs:…] names the originals):",
@@ -41,7 +41,7 @@ _TITLES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class BlockMaker:
-    """Makes such blocks for one prompt."""
+    """Makes these blocks for one prompt."""
 
     thread: ThreadScope
     ask: PromptRequest
@@ -49,11 +49,11 @@ class BlockMaker:
     language: str
 
     def whole(self, message: Message, section: Section, reason: str) -> Block:
-        """Return a message to the letter; out of its place, a pinned answer is reported."""
+        """Return a message verbatim; a pinned answer out of place is quoted."""
         parts = shown_parts(message, self.ask.shown, self.language)
         role = message.role
         if section is Section.MEMORY:
-            # Out of its place a pinned answer or result is reported, not replayed: its call is not here.
+            # Out of place, a pinned answer or result is quoted, not replayed: its call is not here.
             parts, role = (Text(f"[pinned, {message.role}] {flat(message)}"),), "user"
         whole = parts is message.parts
         tokens = self.meter.message(message) if whole else self.meter.parts(parts, message.author)
@@ -70,7 +70,7 @@ class BlockMaker:
         )
 
     def waiting(self, reply: WaitingReply) -> Iterable[Block]:
-        """Yield a reply that waits, out of its place: to the letter, with handles in place of the results it has got."""
+        """Yield a waiting reply, out of place: verbatim, with handles in place of the results it has received."""
         yield self.whole(reply.message, Section.RECENT, "unanswered")
         for told in reply.told.values():
             parts = (replace(told.result, content=(Text(f"{GAP} {handle_of(told.message)}"),)),)
@@ -80,7 +80,7 @@ class BlockMaker:
             )
 
     def make_far(self, found: Sequence[FarSummary]) -> Iterable[Block]:
-        """Yield what speaks for the far past."""
+        """Yield the summaries of older history."""
         if not found:
             return
         text = "\n\n".join(f"{f.handle} {f.text}".strip() for f in found)
@@ -97,12 +97,12 @@ class BlockMaker:
         )
 
     def _title(self, what: str, words: str) -> str:
-        # By what the thread says of itself, else by the very words that stand below: where those stay, the title stays.
+        # By the thread's language, else that of the text itself: while the text stays, so does its title.
         language = self.language or language_of(words)
         return _TITLES["zh" if language.startswith("zh") else "en"][what]
 
     def make_binding(self, alive: Collection[ProtectedText]) -> Iterable[Block]:
-        """Yield what is still open and binding, from before."""
+        """Yield what is still open and binding from before."""
         if not alive:
             return
         lines = "\n".join(f"- {b.text}" for b in alive)
@@ -119,7 +119,7 @@ class BlockMaker:
         )
 
     def fill_placeholder(self, block: Block) -> Block:
-        """Return a system text with its placeholder for recent operations filled."""
+        """Return a system text with its placeholder for recent operations filled in."""
         if block.role != "system" or not any(
             "{recent_operations}" in p.text for p in block.parts if isinstance(p, Text)
         ):

@@ -1,8 +1,8 @@
-"""Composing: what a prompt shows already, from the sheet, the compaction in force and what was placed since.
+"""Compose what a prompt shows already, from the inputs, the compaction in force and the texts placed since.
 
-Owns the order: system messages, pins, the history at the resolution that was chosen at the last compaction, summaries of the far
-past and what was still open then, everything that was left as it was or came since, and behind each message what was placed there.
-Between two compactions it only grows at its end.
+Owns the order: system messages, pins, the history at the resolution chosen by the last compaction, summaries of older
+history and what was still open then, everything left unchanged or added since, and after each message what was placed
+there. Between two compactions it only grows at its end.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from backscroll.vocab.values.unicode import valid_text
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-_PLACED = 64  # threads of which it is remembered what was placed into their prompts
-_SAMPLE = 2000  # characters of a message by which its language is reported
-#: Insertions whose first line is a title of ours.
+_PLACED = 64  # threads whose placements are cached
+_SAMPLE = 2000  # characters of a message from which its language is detected
+#: Insertions whose first line is our title.
 _FRAMED = frozenset({Section.MEMORY, Section.PROFILE, Section.TASK, Section.OPERATIONS})
-_SHOWN = 4000  # units at a resolution that are remembered: more than a large window has
+_SHOWN = 4000  # condensed units that are cached: more than a large window has
 
-WINDOWS = 8  # threads whose window stays in memory
+WINDOWS = 8  # threads whose window is cached
 
 
 def read_composer(
     thread: ThreadScope, ask: PromptRequest, as_of: int | None = None, without: Collection[Ref] = ()
 ) -> Composer:
-    """Read what a prompt needs, and get ready to compose it."""
+    """Read what a prompt needs, and return a composer for it."""
     engine = thread.engine
     now = as_of is None and not without
     memo = engine.memo.shelf("sheets", 512) if now else None
@@ -73,7 +73,7 @@ def read_composer(
 
 
 class Composer:
-    """Puts the stable part of one prompt together."""
+    """Assembles the stable part of one prompt."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Composer:
         self.units: list[Unit] = list(units_of(sheet.window))
         self.frozen = None if sheet.compaction is None else known_frozen(engine, sheet.compaction)
         if self.frozen is not None and not sheet.reached:
-            # So much was added since that the window does not reach back: what was chosen then is out of sight.
+            # So much was added since that the window does not reach back: the earlier choice is out of sight.
             self.frozen = None
         self.edge = sheet.edge
         self.replied = last_reply(engine, view_now, sheet.window)
@@ -110,7 +110,7 @@ class Composer:
         if self.frozen is not None:
             self.dead = dead_sources(thread, sheet, self.frozen.sources(), view_now, now=as_of is None)
         if self.frozen is not None and self.dead:
-            self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their words on
+            self.frozen = self.frozen.without(self.dead)  # nor may the next compaction carry their text over
         self.placed_under = 0 if sheet.compaction is None else sheet.compaction.seq
         if self.frozen is not None and self.frozen.placed_under is not None:
             self.placed_under = self.frozen.placed_under
@@ -123,7 +123,7 @@ class Composer:
     def condense(
         self, units: Sequence[Unit], edge: bytes | None, frozen: StoredCompaction, sheet: PromptInputs | None
     ) -> None:
-        """Go on with a past that was condensed just now: `units` are left in the window, `edge` is the place before it."""
+        """Apply a compaction that was just made: `units` remain in the window, `edge` is the position before it."""
         self.units, self.edge, self.frozen = list(units), edge, frozen
         self.sheet = sheet or self.sheet
 
@@ -134,9 +134,10 @@ class Composer:
 
     @cached_property
     def frames(self) -> str:
-        """The language in which something is inserted: what the thread says of itself, else what was placed before, else what the user writes.
+        """The language of insertions: the thread's own setting, else that of earlier insertions, else that of the user's messages.
 
-        A placed text stays to the letter, so words may decide here, where `language` must not change with them. What was chosen holds until the next compaction.
+        A placed text is kept verbatim, so messages may decide here, although `language` must not change with them. The
+        choice holds until the next compaction.
         """
         if self.language:
             return self.language
@@ -165,11 +166,11 @@ class Composer:
 
     @property
     def safe(self) -> Mapping[Ref, str]:
-        """Units of the window that never fade, and why."""
+        """Units of the window that never fade, with the reason."""
         return self.safe_of(self.units)
 
     def safe_of(self, units: Sequence[Unit]) -> Mapping[Ref, str]:
-        """Return the same of other units."""
+        """Return the same for other units."""
         return self.answers.about("safe", units, make=lambda: find_protected_units(units))
 
     def _blocks(
@@ -182,15 +183,18 @@ class Composer:
         asked = [] if sheet.asked is None else [self.make.whole(sheet.asked, Section.HISTORY, "latest")]
         seen = {m.id for unit in shown for m in unit.messages}
         asked += [b for w in out_of_place(sheet, seen) for b in self.make.waiting(w)]
-        # System messages at the beginning of the window come before everything that is reported beside the history.
+        # System messages at the start of the window precede everything beside the history.
         lead = list(takewhile(lambda block: block.role == "system", history))
         after = self._with_placed(history[len(lead) :], frozen)
         blocks = (*self._list_marked(sheet), *lead, *asked, *after)
         return [self.make.fill_placeholder(block) for block in blocks]
 
     def _with_placed(self, history: Sequence[Block], frozen: StoredCompaction | None) -> list[Block]:
-        """Return the history and what was placed since. Between what was condensed and what was left as it was stands what changes with
-        every compaction: summaries of the far past, what was still open and binding. So the beginning can stay as it is."""
+        """Return the history with what was placed since.
+
+        Between what was condensed and what was left unchanged stands what changes with every compaction: summaries of older
+        history, what was still open and binding. So the beginning can stay unchanged.
+        """
         bound = () if frozen is None else [b for b in frozen.bound if b.source not in self.dead]
         beside = [*self.make.make_far(self.far_of(frozen)), *self.make.make_binding(bound)]
         cuts = () if frozen is None else frozen.compaction.cuts
@@ -202,7 +206,7 @@ class Composer:
         return arrange(history, beside, cuts, unseen, places, self.placed.stood_in, self.placed.behind)
 
     def weigh_block(self, block: Block) -> Block:
-        """Return a block with its tokens, in the larger of the forms that a wire may give it."""
+        """Return a block with its tokens, in the larger of the forms a wire may give it."""
         shelf = self.thread.engine.memo.shelf(f"weights:{self.ask.tokenizer.name}:{self.ask.wire}", 2000)
         known: int | None = shelf.get((block.section, block.text))
         if known is None:
@@ -213,7 +217,7 @@ class Composer:
         return replace(block, tokens=known)
 
     def _list_marked(self, sheet: PromptInputs) -> Iterable[Block]:
-        """System messages and pins that come before the window."""
+        """Yield system messages and pins that precede the window."""
         for section in (Section.SYSTEM, Section.MEMORY):
             for message in sheet.marked:
                 if (message.role == "system") == (section is Section.SYSTEM):
@@ -222,14 +226,14 @@ class Composer:
                     )
 
     def pinned_since(self, stable: Sequence[Block]) -> list[Block]:
-        """Pinned messages that these blocks do not show to the letter: pinned after they were condensed."""
+        """Return pinned messages that these blocks do not show verbatim: pinned after they were condensed."""
         whole = {b.message for b in stable if b.level is Level.VERBATIM}
         late = [m for m in self.sheet.kept if m.role != "system" and m.id not in whole]
-        # Its author is in its words where authors are named; what is placed has none.
+        # The text includes its author where authors are named; placed text has none.
         return [replace(self.make.whole(m, Section.MEMORY, "pinned"), author=None) for m in late]
 
     def far_of(self, frozen: StoredCompaction | None) -> list[FarSummary]:
-        """Return what speaks for the far past under a compaction."""
+        """Return the summaries of older history under a compaction."""
         if frozen is None or not frozen.far:
             return []
         far, at, after = frozen.far, frozen.at, frozen.after
@@ -237,18 +241,18 @@ class Composer:
             "far", far, at, after, make=lambda: node_summaries(self.thread, far, at, after)
         )
 
-    # -- the last resort -------------------------------------------------------------------------------------
+    # -- the minimal prompt ----------------------------------------------------------------------------------
 
     def fit_blocks(self, blocks: Sequence[Block], room: int) -> list[Block]:
-        """Blocks that fit, whatever it takes; refuses where what is protected does not fit."""
+        """Return the blocks that fit; raises BudgetTooSmall if the protected ones do not."""
         safe = find_held_messages(self.units, self.safe) | {m.id for m in self.sheet.apart}
         return fit_last(list(blocks), room, self.meter, safe)
 
     def least(self) -> list[Block]:
-        """Return nothing but what every prompt shows: the same blocks in every budget, whatever was condensed.
+        """Return only what every prompt shows: the same blocks for every budget, whatever was condensed.
 
-        How much of the past is read, and at which resolution it is shown, depends on the budget; this does not. So a budget
-        in which it fits is never refused, and no larger one either.
+        How much history is read, and at which resolution, depends on the budget; this does not. So a budget that holds it
+        is never rejected, and no larger one either.
         """
         sheet = self.sheet
         asked = next((m for m in reversed(sheet.window) if is_spoken_by_user(m)), sheet.asked)
@@ -265,16 +269,16 @@ class Composer:
 
 
 def _stands(message: Message) -> bool:
-    """Return True for the summary of a crop that every prompt shows."""
+    """Return True for a crop summary that every prompt shows."""
     return message.pinned and "backscroll" in message.content.metadata
 
 
 def _cut_answers(units: Sequence[Unit]) -> set[Ref]:
-    """Answers of words alone that stopped at the output limit."""
+    """Return text-only answers that stopped at the output limit."""
     cut = [m for u in units if u.role == "assistant" for m in u.messages if is_cut(m)]
     return {m.id for m in cut if not any(isinstance(p, ToolCall) for p in m.parts)}
 
 
 def weight(blocks: Iterable[Block]) -> int:
-    """Return tokens of some blocks."""
+    """Return the tokens of some blocks."""
     return sum(block.tokens for block in blocks)

@@ -1,4 +1,4 @@
-"""Rows of the log as the messages of a prompt, with their tokens as they are shown; what was read or counted once is remembered."""
+"""Convert rows of the log to messages of a prompt, with their tokens as shown; both are cached."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from backscroll.vocab.message import Content, Message
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-_CONTENTS, _LARGE = 2000, 8192  # contents that are remembered, and bytes up to which one is
-_LOGGED = 64  # replies of which it is remembered when they were logged
+_CONTENTS, _LARGE = 2000, 8192  # contents that are cached, and the maximum bytes of one
+_LOGGED = 64  # replies whose log time is cached
 
 
 def told_by(engine: EngineScope, ask: PromptRequest) -> Telling:
-    """Rows as messages with their tokens; words that were read before are not taken apart again."""
+    """Return a function that converts rows to messages with their tokens; content parsed before is reused."""
     shelf = engine.memo.shelf("contents", _CONTENTS)
 
     def content(entry: Entry, spoken: RevisionBody) -> Content:
@@ -47,7 +47,7 @@ def told_by(engine: EngineScope, ask: PromptRequest) -> Telling:
 
 
 def shown_sizes(engine: EngineScope, messages: Sequence[Message], ask: PromptRequest) -> dict[Ref, int]:
-    """Return tokens of messages as a prompt shows them in full: of giant results that is an excerpt, and the rest is not even counted."""
+    """Return the tokens of messages as a prompt shows them in full: a giant result as an excerpt, the rest of it uncounted."""
     giants = [m for m in messages if is_giant(m, ask.shown)]
     named = {m.revision for m in giants}
     out = counts_for(engine, [m for m in messages if m.revision not in named], ask.tokenizer, ask.wire)
@@ -68,10 +68,10 @@ def shown_sizes(engine: EngineScope, messages: Sequence[Message], ask: PromptReq
 
 
 def last_reply(engine: EngineScope, now: View, window: Sequence[Message]) -> str:
-    """When the newest reply was logged; empty if the window has none.
+    """Return when the newest reply was logged; empty if the window has none.
 
-    That was about the last time that the provider saw this conversation, and the log knows it: what is kept beside the log, such
-    as receipts, does not come along with a copy.
+    That was about the last time that the provider saw this conversation. The log knows it, whereas receipts, which are kept
+    beside the log, are not part of a copy.
     """
     newest = next((m for m in reversed(window) if m.role == "assistant"), None)
     if newest is None:

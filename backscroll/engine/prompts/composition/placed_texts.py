@@ -1,9 +1,10 @@
-"""Texts that earlier prompts placed behind the messages of a window, and which of them may still be shown.
+"""Texts that earlier prompts placed after messages of a window, and which of them may still be shown.
 
-A text names the memories that it tells. Hiding, rewording or correcting one of them takes the text back at once, as a deletion takes back
-what quotes a message; so do a correction of a fact about the user, and moving a thread to another user or project. A stand-in goes when
-what it stood for has come. Memories that only fade, facts that later words supersede, and what the rules no longer believe stay until the
-next compaction. Refuses: where such texts stand between the blocks (`arrangement`), and what is placed now (`prompts/insertions`).
+A text names the memories it contains. Hiding, rewording or correcting one of them withdraws the text at once, as deleting a
+message withdraws what quotes it; so do a correction of a fact about the user, and moving a thread to another user or
+project. A stand-in is withdrawn when what it replaced arrives. Memories that only fade, facts superseded by later messages,
+and what the rules no longer derive stay until the next compaction. Order is decided in `arrangement`, new placements in
+`prompts/insertions`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from backscroll.vocab.ids import Ref
 from backscroll.vocab.message import Message
 from backscroll.vocab.prompt import Block, Section
 
-_PLACED = 64  # threads of which it is remembered what was placed into their prompts
+_PLACED = 64  # threads whose placements are cached
 
 
 class PlacedTexts:
@@ -52,13 +53,13 @@ class PlacedTexts:
         self.under, self._memory, self._weigh, self._meter = under, memory, weigh, meter
         events = view_now.list_placed_events(under)
         self.prefix_marks = marks_in(events)
-        #: Prompts that are known by what they wrote, and whether thinking can be bound to them.
+        #: Prompts known from their placements, and whether thinking can be bound to them.
         self.asked = {event.seq: event.head.get("bound") is not False for event in events}
-        # What prompts added in place of what had not come yet.
+        # What prompts added in place of results that had not arrived.
         self._held: dict[PlacedKey, Placement] = {}
         self._is_withdrawn: Callable[[Block], bool] | None = None
-        self.withdrew = ""  # "memory" or "world": a placed text is left out, for what it tells was taken back
-        self.answered: Ref | None = None  # the newest result that took the place of such a stand-in
+        self.withdrew = ""  # "memory" or "world": a placed text is left out because its content was withdrawn
+        self.answered: Ref | None = None  # the newest result that replaced such a stand-in
         shelf = memory.thread.engine.memo.shelf
         memo: MutableMapping[object, Any] = shelf("placed", _PLACED) if memory.as_of is None else {}
         elsewhere = shelf("standing-elsewhere") if memory.as_of is None else None
@@ -73,18 +74,18 @@ class PlacedTexts:
         return {key[0] for key, held in self._held.items() if held.goes_on}
 
     def has_lapsed(self) -> bool:
-        """Return True if a text that was placed is not shown any more: for what is reported in other threads, no event of this one says when."""
+        """Return True if a placed text is no longer shown: for text from other threads, no event of this one records that."""
         own = [event for event in self._events if event.head.get("under") == self.under]
         if self.withdrew or any(event.body is None for event in own):
             return True
         return sum(map(len, self.texts.values())) < sum(len(placement_of(event).texts) for event in own)
 
     def behind(self, key: PlacedKey) -> list[Block]:
-        """Return what was placed behind a message, in this revision, and may be shown."""
+        """Return what was placed after a message in this revision and may be shown."""
         return [b for b in self.texts.get(key, ()) if not (may_be_withdrawn(b) and self._has_withdrawn(b))]
 
     def _read_placed(self, placements: Iterable[Placement]) -> dict[tuple[Ref, ...], list[Block]]:
-        """Return what was placed into prompts, by the message behind which it stands and its revision."""
+        """Return what was placed in prompts, by the message that precedes it and its revision."""
         out: dict[tuple[Ref, ...], list[Block]] = {}
         for found in placements:
             key = (found.behind, found.revision)
@@ -94,7 +95,7 @@ class PlacedTexts:
         return out
 
     def _has_withdrawn(self, block: Block) -> bool:
-        """Return True if a memory or an entry of a lorebook that a placed text tells was taken back since."""
+        """Return True if a memory or a lorebook entry in a placed text was withdrawn since."""
         if is_lore(block.tells):
             gone = not self._memory.books.holds(block.tells)
             self.withdrew = "world" if gone else self.withdrew
@@ -110,12 +111,12 @@ class PlacedTexts:
         return gone
 
     def asks_to_go_on(self, message: Message) -> bool:
-        """Return True if a prompt asked to continue this reply, and that was written down."""
+        """Return True if a recorded prompt asked the model to continue this reply."""
         held = self._held.get((message.id, message.revision))
         return held is not None and bool(held.goes_on)
 
     def stood_in(self, key: PlacedKey, block: Block, then: Sequence[Block]) -> Iterable[Block]:
-        """Return what a prompt added behind a message in place of what had not come yet."""
+        """Return what a prompt placed after a message in place of a result that had not arrived."""
         held = self._held.get(key)
         if held is None:
             return ()
@@ -124,11 +125,11 @@ class PlacedTexts:
         return stood_in(held.waits, held.goes_on, block, then, self._meter)
 
 
-# -- what was taken back ------------------------------------------------------------------------------------------
+# -- withdrawal ---------------------------------------------------------------------------------------------------
 
 
 def may_be_withdrawn(block: Block) -> bool:
-    """Return True for a text that contains what the user can take back."""
+    """Return True if the user can withdraw what a text contains."""
     return bool(block.tells) or block.section is Section.PROFILE
 
 
@@ -138,7 +139,7 @@ def make_withdrawal_check(
     found: ScopeMemories,
     scopes: Callable[[], Sequence[CachedScope]],
 ) -> Callable[[Block], bool]:
-    """Says of a block whether something that it tells was taken back; `found` is what is remembered now."""
+    """Return a function that says whether something in a block was withdrawn; `found` are the current memories."""
     hidden = {memory.id for memory in found.hidden}
     worded = {memory.id: told_as(memory) for memory in found.memories if memory.by == "person"}
     overruled: Callable[[Block], bool] | None = None

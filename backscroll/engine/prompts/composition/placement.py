@@ -1,10 +1,10 @@
-"""Placements: text that Backscroll put into prompts, where it is, and its words as they were sent.
+"""Placements: text that Backscroll added to prompts, its place, and its exact wording.
 
-A placement is an event of the log. It names the message behind which its texts stand and every message that they rest on, so a copy
-of the log gives the same prompt, byte for byte. Words that rest on messages of other conversations are kept apart, with what is
-derived from those: they do not travel with this log, and forgetting them there erases them here. A text whose sources were deleted,
-hidden or changed is not shown. Part of a placement is the mark that prompts began in another way from there on. Refuses: choosing what
-is said (`engine/prompts/insertions`), and when such a mark is due (`engine/prompts/prefixes`).
+A placement is an event of the log. It names the message after which its texts stand and every message that they rest on, so
+a copy of the log gives the same prompt, byte for byte. Text that rests on messages of other conversations is stored
+separately, with what is derived from those: it is not part of this log's exports, and forgetting it there erases it here. A
+text whose sources were deleted, hidden or changed is not shown. A placement also records when prompts began to differ from
+earlier ones. What is placed is chosen in `engine/prompts/insertions`, when such a mark is due in `engine/prompts/prefixes`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class PlacedText:
     section: Section
     level: Level
     sources: tuple[Ref, ...]  # revisions that it rests on
-    text: str | None  # None: kept apart, or no longer to be shown
-    kept: str = ""  # the name under which its words are kept apart
+    text: str | None  # None: stored separately, or no longer to be shown
+    kept: str = ""  # the name under which its text is stored separately
     reason: str = ""
-    message: Ref | None = None  # the message that it repeats whole
-    tells: tuple[str, ...] = ()  # the memories whose words it says
+    message: Ref | None = None  # the message that it quotes in full
+    tells: tuple[str, ...] = ()  # the memories it contains
 
     def block(self) -> Block:
-        """As it is in a prompt; not weighed yet."""
+        """Return the text as a block of a prompt, without its weight."""
         parts = (Text(self.text or ""),)
         return Block(
             "user",
@@ -64,31 +64,31 @@ class PlacedText:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Texts behind one message."""
+    """Texts after one message."""
 
     event: Ref
     behind: Ref
-    revision: Ref  # of that message, when they were placed
+    revision: Ref  # the revision of that message at that time
     texts: tuple[PlacedText, ...]
     waits: tuple[str, ...] = ()  # calls that the prompt answered with stand-ins
-    goes_on: str = ""  # words with which the prompt asked the model to continue its reply
+    goes_on: str = ""  # the text with which the prompt asked the model to continue its reply
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixMark:
-    """From an event on, prompts began in another way than before it."""
+    """Records that from an event on, prompts begin differently than before."""
 
-    event: int  # 0: not written yet
-    head: str  # digest of what stands before the messages
+    event: int  # 0: not recorded yet
+    head: str  # digest of what precedes the messages
     shown: int  # the event of the compaction that was in force; 0: none
-    since: bytes  # the place before which nothing changed
-    doubted: bool = False  # the prompt before was not answered yet: the next reply may belong to either
+    since: bytes  # nothing before this place changed
+    doubted: bool = False  # the previous prompt was unanswered: the next reply may belong to either
     bound: frozenset[Ref] = (
         frozenset()
     )  # replies before that place whose thinking still counts: marks before a compaction are not read
 
     def to_json(self) -> dict[str, Json]:
-        """As it stands in the head of the event."""
+        """Return the mark as it is in the head of the event."""
         more: dict[str, Json] = {"doubted": True} if self.doubted else {}
         if self.bound:
             more["bound"] = [str(ref) for ref in sorted(self.bound)]
@@ -97,18 +97,18 @@ class PrefixMark:
 
 @dataclass(frozen=True, slots=True)
 class PlacementRecord:
-    """What one prompt added behind the newest message, to be written down."""
+    """What one prompt added after the newest message, to be recorded."""
 
     newest: Message
     blocks: Sequence[Block] = ()
     waits: tuple[str, ...] = ()
     goes_on: str = ""
-    mark: PrefixMark | None = None  # it did not begin as the prompt before
+    mark: PrefixMark | None = None  # it began differently than the previous prompt
     bound: bool = True  # thinking of its reply can be bound to it
 
 
 def placement_of(event: Event) -> Placement:
-    """Return the placement that an event wrote down."""
+    """Return the placement that an event records."""
     assert event.body is not None
     body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     try:
@@ -124,7 +124,7 @@ def placement_of(event: Event) -> Placement:
 
 
 def marks_in(events: Iterable[Event]) -> tuple[PrefixMark, ...]:
-    """The marks that some placements hold, oldest first."""
+    """Return the marks in some placements, oldest first."""
     out: list[PrefixMark] = []
     for event in events:
         raw = cast("Mapping[str, Json] | None", event.head.get("prefix"))
@@ -151,7 +151,7 @@ def _text_of(raw: Mapping[str, Json]) -> PlacedText:
 
 
 def place(pen: Pen, placing: PlacementRecord, under: int, shown: int | None = None) -> Event:
-    """Write down that texts are behind a message, as long as the compaction `under` is in force (0: none).
+    """Record texts placed after a message, valid under the compaction `under` (0: none).
 
     `shown` is the event of a compaction that was written with it.
     """
@@ -205,7 +205,7 @@ def place(pen: Pen, placing: PlacementRecord, under: int, shown: int | None = No
 
 
 def family_of(reader: Reader, state: ThreadState) -> frozenset[str]:
-    """Return a thread and those that it is forked from."""
+    """Return a thread and its ancestors."""
     return frozenset({state.id, *(parent.id for _, parent in ancestors(reader, state))})
 
 
@@ -214,14 +214,14 @@ def _key(thread: str, seq: int, number: int) -> bytes:
 
 
 def _messages(reader: Reader, revisions: Iterable[Ref]) -> Iterable[str]:
-    """Yield the messages of revisions; what is not a message (an act beside the conversation) by its own name."""
+    """Yield the messages of revisions; an event that is not a message, by its own id."""
     for revision in revisions:
         event = reader.event(revision)
         yield str(revision if event is None or event.message is None else event.message)
 
 
 class _PlacementCache(NamedTuple):
-    """What was found the last time the user looked."""
+    """The result of the previous lookup."""
 
     upto: int  # the newest event then
     placed: tuple[Placement, ...]
@@ -235,17 +235,18 @@ def standing_placements(
     rare: int,
     elsewhere: MutableMapping[Any, Any] | None = None,
 ) -> list[Placement]:
-    """Return the placements under a compaction (0: under none) that a prompt may show, with their words; `events`: all that place something.
+    """Return the placements under a compaction (0: under none) that a prompt may show, with their texts; `events`: all that place something.
 
-    Whether the message behind which they stand is still shown with the same words is for the caller that shows it to say. `memo` has what
-    was read before, `elsewhere` what is in other threads: only a rare event of this thread (`rare`: the newest) changes which of its own messages stand. Others can
-    change or be forgotten without a trace here, so texts that rest on them are looked at each time.
+    The caller decides whether the preceding message is still shown unchanged. `memo` caches what was read before,
+    `elsewhere` what is in other threads: only a rare event of this thread (`rare`: the newest) changes which of its own
+    messages are valid. Others can change or be forgotten without a trace here, so texts that rest on them are checked each
+    time.
     """
     key = (view.state.id, under, rare)
     known = cast("_PlacementCache | None", memo.get(key))
     if known is None or known.upto > view.as_of:
         known = _PlacementCache(under, ())
-    # A fork shares messages with others: what is there may stand otherwise here.
+    # A fork shares messages with other threads, where their state may differ.
     heads = heads_near(view.reader, view.state) if elsewhere is not None and view.state.parent is None else {}
     alive = SourceCheck(view, heads, elsewhere)
     placed = list(known.placed)
@@ -291,15 +292,15 @@ def _shows(entry: Entry, revision: Ref) -> bool:
 
 
 class SourceCheck:
-    """Says whether revisions still stand as they stood: in this history, or else in the one they are from.
+    """Checks whether revisions are still valid: in this history, or else in the one they are from.
 
-    What is in a thread of another user does not stand here.
+    What is in a thread of another user is not valid here.
     """
 
     def __init__(
         self, view: View, heads: Mapping[str, int] | None = None, memo: MutableMapping[Any, Any] | None = None
     ) -> None:
-        """`heads` are the newest events of other threads, `memo` has what was found at them: until something is added it stays so."""
+        """`heads` are the newest events of other threads; `memo` caches results for as long as these do not change."""
         self._view = view
         self._heads: Mapping[str, int] = heads or {}
         self._memo: MutableMapping[Any, Any] = dict[Any, Any]() if memo is None else memo
@@ -307,11 +308,11 @@ class SourceCheck:
         self._known: dict[Ref, bool] = {}
 
     def all(self, sources: Iterable[Ref]) -> bool:
-        """Return True if every one of them is."""
+        """Return True if every source is valid."""
         return all(self.source(source) for source in sources)
 
     def source(self, source: Ref) -> bool:
-        """Return True if a revision (or an act beside the conversation) still holds."""
+        """Return True if a revision (or an event that is not a message) is still valid."""
         if source not in self._known:
             head = self._heads.get(source.thread)
             if head is None or source.thread == self._view.state.id:
@@ -331,13 +332,13 @@ class SourceCheck:
         if event.kind not in SPEAKING or event.message is None:
             return True
         entry = self._view.entry(event.message)
-        if entry is None:  # this history has never had it
+        if entry is None:  # this history never contained it
             other = self._other(event.message.thread)
             entry = None if other is None else other.entry(event.message)
         return entry is not None and _shows(entry, source)
 
     def _speaks_true(self, step: Event) -> bool:
-        """Return False if a message that the words of a step speak of does not stand any more as it stood then."""
+        """Return False if a message that the text of a step mentions has changed since."""
         runs = cast("Sequence[Sequence[int]]", step.head.get("runs", ()))
         view = self._view if self._view.event(step.seq) == step else self._other(step.thread)
         if not runs or view is None:

@@ -1,6 +1,6 @@
-"""What a prompt reads once beside the history: lorebooks, memories, graphs of the user and the project.
+"""What a prompt reads once besides the history: lorebooks, memories, graphs of the user and the project.
 
-Each is read when it is first asked for. Refuses choosing what of it is said (`prompts/insertions`).
+Each is read on first use. What of it is inserted is chosen in `prompts/insertions`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from backscroll.record.thread_info import ThreadDescription
 
 
 class PromptMemory:
-    """What is known beside the history, read once for one prompt."""
+    """Lorebooks, memories and graphs, read once for one prompt."""
 
     def __init__(
         self, thread: ThreadScope, about: ThreadDescription, sheet: PromptInputs, as_of: int | None
@@ -34,13 +34,13 @@ class PromptMemory:
         return self._books
 
     def read_memories(self) -> ScopeMemories:
-        """Return what is remembered now, read once for this prompt."""
+        """Return the current memories, read once for this prompt."""
         if self._remembered is None:
             self._remembered = collect(self.thread, ready=True)
         return self._remembered
 
     def scopes(self) -> list[CachedScope]:
-        """Return the graphs of the user and the project of the thread, brought along once for this prompt."""
+        """Return the graphs of the thread's user and project, updated once for this prompt."""
         if self._scopes is None:
             engine = self.thread.engine
             self._scopes = [held_scope(engine, scope, ready=True) for scope in scopes_of(self.about)]

@@ -1,6 +1,6 @@
-"""A compaction as it was written down: at which resolution the past is shown, and what is beside it.
+"""A compaction as recorded: the resolution at which the history is shown, and what is beside it.
 
-Owns the sealed body of the event, in and out.
+Owns encoding and decoding the sealed body of the event.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedText:
-    """Something that no compaction may lose: its words, and the revision they are in."""
+    """A text that no compaction may lose, and the revision that contains it."""
 
     kind: str
     text: str
     source: Ref
 
 
-_FROZEN = 16  # compactions in memory: of each thread the newest is asked for
+_FROZEN = 16  # compactions in memory: for each thread the newest is asked for
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCompaction:
-    """A compaction as it was written down, with what is beside it."""
+    """A compaction as recorded, with the texts beside it."""
 
     compaction: Compaction
-    far: tuple[tuple[int, Ref], ...] = ()  # nodes of the tree that speak for what is before the window
+    far: tuple[tuple[int, Ref], ...] = ()  # tree nodes that summarize what precedes the window
     bound: tuple[ProtectedText, ...] = ()
-    event: int | None = None  # None: not written yet
-    at: str = ""  # when the far past was reported; what a model summed up later is not shown
-    after: bytes | None = None  # position up to which only summaries speak
+    event: int | None = None  # None: not recorded yet
+    at: str = ""  # when older history was summarized; later model summaries are not shown
+    after: bytes | None = None  # position up to which only summaries are shown
     under: int | None = None  # texts placed under this compaction (0: none) are shown; None: under this one
 
     @property
     def placed_under(self) -> int | None:
-        """The compaction under which texts are placed into prompts; None: this one, and it is not written yet."""
+        """The compaction under which texts are placed in prompts; None: this one, which is not recorded yet."""
         return self.event if self.under is None else self.under
 
     def to_json(self) -> dict[str, Json]:
@@ -61,23 +61,23 @@ class StoredCompaction:
         return body if self.under is None else {**body, "under": self.under}
 
     def without(self, dead: Collection[Ref]) -> StoredCompaction:
-        """Return the same without the words of some revisions."""
+        """Return the compaction without the text of some revisions."""
         notes = tuple(n for n in self.compaction.notes if n.source not in dead)
         indexed = tuple(m for m in self.compaction.indexed if m.source not in dead)
         bound = tuple(b for b in self.bound if b.source not in dead)
         return replace(self, compaction=replace(self.compaction, notes=notes, indexed=indexed), bound=bound)
 
     def shown_sources(self) -> tuple[Ref, ...]:
-        """Revisions of which prompts show words beside the history."""
+        """Return the revisions quoted in prompts beside the history."""
         return (*(n.source for n in self.compaction.notes), *(b.source for b in self.bound))
 
     def sources(self) -> tuple[Ref, ...]:
-        """Revisions of which words are in the body."""
+        """Return the revisions quoted in the body."""
         return (*self.shown_sources(), *(m.source for m in self.compaction.indexed))
 
 
 def frozen_of(event: Event) -> StoredCompaction:
-    """Return the compaction that an event wrote down."""
+    """Return the compaction that an event records."""
     assert event.body is not None
     body = cast("Mapping[str, Json]", words_from_bytes(event.body))
     try:
@@ -97,9 +97,9 @@ def frozen_of(event: Event) -> StoredCompaction:
 
 
 def known_frozen(engine: EngineScope, event: Event) -> StoredCompaction:
-    """Return the same, taken apart once: every prompt until the next compaction begins with it."""
+    """Return the compaction of an event, decoded once: every prompt until the next one starts with it."""
     shelf = engine.memo.shelf("frozen", _FROZEN)
-    key = (event.id, event.body)  # with its words, which may be forgotten
+    key = (event.id, event.body)  # with its text, which may be forgotten
     found: StoredCompaction | None = shelf.get(key)
     if found is None:
         found = shelf[key] = frozen_of(event)
@@ -107,6 +107,6 @@ def known_frozen(engine: EngineScope, event: Event) -> StoredCompaction:
 
 
 def _opening(name: str) -> Ref:
-    """Return the opening of a node; sequence 0 is the very beginning, which no message has."""
+    """Return the first message of a node; sequence 0 is the very beginning, which no message has."""
     thread, _, seq = name.rpartition(".")
     return Ref(thread, int(seq))

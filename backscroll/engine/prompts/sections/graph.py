@@ -1,8 +1,8 @@
-"""The graph section of a prompt: what is known about what is being talked about.
+"""The graph section of a prompt: what is known about the current subject.
 
-Tells only what the prompt does not show anyway, and only what still is: a settled turn keeps its facts in the graph when it is
-edited, but a prompt does not repeat words that are no longer in the history, nor hidden ones. Waits for nothing: where
-many turns are still to be analysed the section is left out.
+Contains only what the prompt does not show anyway, and only what is still true: a settled turn keeps its facts in the graph
+when it is edited, but a prompt does not repeat text that is no longer in the history, nor hidden text. Waits for nothing:
+if many turns are still to be analysed, the section is left out.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from backscroll.engine.core.lineage import View
     from backscroll.engine.prompts.composition.composer import Composer
 
-LEAST = 40  # tokens below which nothing useful can be said
-_BEHIND = 60  # events that may be caught up with while a prompt waits
-_SAID = 4000  # characters of the newest words that are looked through for names
-_LOOKED = 64  # sentences for a fact that are looked up, the newest ones
+LEAST = 40  # tokens below which nothing useful fits
+_BEHIND = 60  # events that may be analysed while a prompt waits
+_SAID = 4000  # characters of the newest messages that are searched for names
+_LOOKED = 64  # sentences that are looked up for a fact, the newest ones
 
 
 def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block | None:
-    """Return what a prompt says from the graph, within `room` tokens. `shown` are revisions that it has in full anyway."""
+    """Return the graph section within `room` tokens. `shown` are revisions that the prompt has in full anyway."""
     thread = composer.thread
     if room < LEAST or composer.as_of is not None or thread.engine.settings.extractor == "none":
         return None
@@ -68,7 +68,7 @@ def graph_block(composer: Composer, room: int, shown: Collection[Ref]) -> Block 
 
 
 def _talked_about(composer: Composer) -> str:
-    """Return what the user last wrote, and what was answered since."""
+    """Return the user's last message, and the answers since."""
     out: list[str] = []
     for message in reversed(composer.sheet.window):
         if message.role in ("user", "assistant") and message.text:
@@ -86,14 +86,14 @@ def _facts(around: Neighbourhood) -> Iterable[Fact]:
 
 
 def _quotes(fact: Fact) -> Iterable[tuple[Ref, str]]:
-    """Yield the sentences on which a fact rests, the newest first, and the revisions that hold them."""
+    """Yield the sentences that support a fact, the newest first, with the revisions that contain them."""
     for evidence in reversed(fact.evidence):
         if evidence.assertion is not None and evidence.assertion.source is not None:
             yield evidence.assertion.source, evidence.assertion.quote
 
 
 class _ReadableSources:
-    """What of the revisions on which facts rest can still be read: in the history, in the prompt."""
+    """Which sources of facts are still readable: in the history, in the prompt."""
 
     def __init__(self, composer: Composer, view: View, shown: Collection[Ref]) -> None:
         self._view = view
@@ -104,7 +104,7 @@ class _ReadableSources:
         self._known: dict[Ref, bool] = shelf.setdefault(key, {})
 
     def in_history(self, source: Ref) -> bool:
-        """Return True if the history shows a revision now, and prompts may show it."""
+        """Return True if the history currently shows a revision, and prompts may show it."""
         found = self._known.get(source)
         if found is None:
             found = self._known[source] = source in self._shown or self._stands(source)
@@ -118,7 +118,7 @@ class _ReadableSources:
         return entry.revision == source
 
     def quotes(self, fact: Fact) -> tuple[list[str], bool]:
-        """Return a few sentences for a fact that still stand, the newest ones, and whether the prompt shows them all."""
+        """Return a few valid supporting sentences of a fact, the newest ones, and whether the prompt shows them all."""
         found: list[str] = []
         for source, quote in islice(_quotes(fact), _LOOKED):
             if not self.in_history(source):
@@ -130,7 +130,7 @@ class _ReadableSources:
 
 
 def _news(around: Neighbourhood, seen: _ReadableSources, words: str) -> Neighbourhood:
-    """Return what is worth telling: facts that still stand and that the prompt does not show in full, of things it may name."""
+    """Return what is worth including: valid facts that the prompt does not show in full, about things it may name."""
     said = [words]
     kept: set[int] = set()
     for fact in (*_facts(around), *around.relations):
@@ -164,7 +164,7 @@ def _news(around: Neighbourhood, seen: _ReadableSources, words: str) -> Neighbou
 
 
 def _name(node: NodeView, text: str) -> str:
-    """Return a name of a node that is in what is said now, or that a person gave it; empty if there is none."""
+    """Return a name of a node that occurs in the text, or that the user gave it; empty if there is none."""
     if node.overridden or node.name.casefold() in text:
         return node.name
     return next((a for a in node.aliases if a.casefold() in text), "")

@@ -1,7 +1,7 @@
-"""What lorebooks put into a prompt: the entries that the newest messages wake, each placed once, within the budget.
+"""The lore section of a prompt: the lorebook entries that the newest messages trigger, each placed once, within the budget.
 
-An entry is placed behind the newest message and stays there until the next compaction, as every insertion does; so it is not placed
-again while it is there. It rests on the message that woke it and on the book.
+An entry is placed after the newest message and stays there until the next compaction, as every insertion does, so it is not
+placed again meanwhile. It rests on the message that triggered it and on the book.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 _TITLES = {"en": "[World info: {name}]", "zh": "[世界书：{name}]"}
 _NAME = 80  # characters of a name that are shown
-_HELD = 16  # threads whose entries are kept ready
+_HELD = 16  # threads whose entries are cached
 
 
 @dataclass(frozen=True, slots=True)
 class LoreScan:
-    """One look at the books: what is awake, and what of that is placed now."""
+    """One scan of the lorebooks: the triggered entries, and those placed now."""
 
     lines: tuple[LoreLine, ...]
     waking: LoreActivation
     blocks: tuple[Block, ...]
-    over: frozenset[str]  # ids of entries that are awake and found no room
+    over: frozenset[str]  # ids of triggered entries without room
 
 
 def look_at_lore(
     composer: Composer, books: Books, stable: Sequence[Block], room: int, *, anew: bool
 ) -> LoreScan:
-    """Return what the books say to the newest messages. `stable` is what the prompt shows already; `room`: tokens that are free."""
+    """Return the entries that the newest messages trigger. `stable` is what the prompt shows already; `room`: free tokens."""
     window, settings = composer.sheet.window, composer.thread.engine.settings
     user, char = names_in(composer.thread, window, composer.language)
     lines = _lines(composer, books, user, char)
@@ -63,7 +63,7 @@ def look_at_lore(
 
 
 def _lines(composer: Composer, books: Books, user: str, char: str) -> list[LoreLine]:
-    """Return the entries with the names in them; made again only where the books or the names are others."""
+    """Return the entries with names filled in; remade only if the books or the names changed."""
     shelf = composer.thread.engine.memo.shelf("lore-lines", _HELD)
     known = shelf.get(composer.thread.id)
     if known is None or known[0] is not books.entries or known[1:3] != (user, char):
@@ -78,7 +78,7 @@ def _standing(stable: Iterable[Block]) -> frozenset[str]:
 
 
 def _messages(window: Sequence[Message], most: int) -> Iterable[LoreMessage]:
-    """Yield what people and characters said last, the newest first."""
+    """Yield the latest messages of users and characters, the newest first."""
     left = most
     for message in reversed(window):
         if left <= 0:
@@ -100,7 +100,7 @@ def _within_budget(
     room: int,
     lines: Sequence[LoreLine],
 ) -> tuple[list[Block], frozenset[str]]:
-    """Return the entries that fit, in the order in which they stand: constant ones are taken first, then by their order."""
+    """Return the entries that fit, in their order: constant ones are taken first, then the others by order."""
     share = int(composer.thread.engine.settings.share_lore * composer.ask.room)
     books = {line.id: line.book for line in lines}
     used: dict[str, int] = {}

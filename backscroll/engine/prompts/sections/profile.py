@@ -1,9 +1,9 @@
-"""What a prompt tells from the other conversations of its user, or of its project.
+"""The profile section of a prompt: what the user's, or the project's, other conversations contribute.
 
-Lasting facts about the user and their preferences come first, the nearest to the question first where not all fit;
-then what is known of whom or what the question names. Nothing that the prompt shows anyway, nothing twice. Each text names the
-revisions that it rests on: when one is deleted, edited or forgotten in its own thread, the text is missing from the next prompt
-here. Waits for nothing: what is not analysed yet is read up to a fixed amount.
+Lasting facts about the user and their preferences come first, those nearest to the question first if not all fit; then what
+is known about the people and things the question names. Nothing that the prompt shows anyway, nothing twice. Each text
+names the revisions it rests on: when one is deleted, edited or forgotten in its own thread, the next prompt here leaves the
+text out. Waits for nothing: unanalysed messages are read up to a fixed amount.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from backscroll.vocab.task import MemoryKind
 if TYPE_CHECKING:
     from backscroll.engine.prompts.composition.composer import Composer
 
-LEAST = 30  # tokens below which nothing useful can be said
-_SAID = 4_000  # characters of the newest words that are looked through for names
-_TRAITS = 24  # facts about the user that are reported at most
+LEAST = 30  # tokens below which nothing useful fits
+_SAID = 4_000  # characters of the newest messages that are searched for names
+_TRAITS = 24  # maximum number of facts about the user
 _PREFERENCES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _ProfileFacts:
-    """What may be told, in order."""
+    """The facts that may be included, in order."""
 
     traits: Sequence[ProfileLine]
-    tells: dict[str, str]  # line: the memory that it tells
+    tells: dict[str, str]  # line: the memory it contains
 
 
 def profile_block(
@@ -59,12 +59,12 @@ def profile_block(
     shown: Collection[Ref],
     told: Collection[str],
 ) -> Block | None:
-    """Return what a prompt says from other conversations, within `room` tokens; `told` are lines that it has anyway."""
+    """Return the profile section within `room` tokens; `told` are lines that the prompt has anyway."""
     scopes = scopes_of(composer.about)
     if not scopes or room < LEAST or composer.as_of is not None:
         return None
     words = "" if question is None else question.text[:_SAID]
-    # What a thread of a project said itself, or shares as a fork, is for its own graph; a user's profile tells that too.
+    # What a project's thread said itself, or shares as a fork, is in its own graph; a user's profile includes it.
     past = {} if composer.about.user else _past(composer)
 
     def hides(fact: Fact) -> bool:
@@ -103,7 +103,7 @@ def profile_block(
 
 
 def _past(composer: Composer) -> dict[str, int]:
-    """Return the thread and those that it is forked from, each with the last event that it shares."""
+    """Return the thread and its ancestors, each with the last event that it shares."""
     state = composer.state
     if state.parent is None:
         return {state.id: state.head}
@@ -115,7 +115,7 @@ def _is_own(sources: Collection[Ref], past: dict[str, int]) -> bool:
 
 
 def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]) -> _ProfileFacts:
-    """Facts about the user, their preferences, then what the words name."""
+    """Return facts about the user, their preferences, then facts about what the text names."""
     thread, language = composer.thread, composer.frames
     helds = composer.memory.scopes()
     own = traits_told(helds[0], language)
@@ -126,20 +126,20 @@ def _collect_facts(composer: Composer, words: str, hides: Callable[[Fact], bool]
     for held in helds:
         person = person_of(held) if held is helds[0] else None
         others += around(held.graph, person, words, language, held.claims, hides)
-    # What a preference says in the user's own words is not said again.
+    # A preference quoted in the user's own words is not repeated.
     quoted = "\n".join(trait.line for trait in said).casefold()
     own = [trait for trait in own if not all(quote in quoted for quote in quotes_of(trait))]
     return _ProfileFacts([*own, *said, *others], tells)
 
 
 def traits_told(held: CachedScope, language: str) -> list[ProfileLine]:
-    """Return what is lastingly known about the person of a scope."""
+    """Return the lasting facts about the user of a scope."""
     person = person_of(held)
     return [] if person is None else traits_of(held.graph, person, language)
 
 
 def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[str, str]]:
-    """Return what the user prefers, and what people wrote down, in the other conversations."""
+    """Return the user's preferences and manual memories from the other conversations."""
     thread, past = composer.thread, _past(composer)
     out: list[ProfileLine] = []
     tells: dict[str, str] = {}
@@ -151,9 +151,9 @@ def _collect_preferences(composer: Composer) -> tuple[list[ProfileLine], dict[st
             and memory.thread != thread.id
         ):
             line = line_of(memory, thread.id, composer.frames)
-            # Where a person put it into words, these go when that act is erased, whatever else they rest on.
+            # A text that a user wrote is erased with that event, whatever else it rests on.
             acts = found.acts.get(memory.id, ()) if memory.by == "person" else ()
-            # Of what was stated often the newest statement has the words.
+            # If something was stated often, the newest statement is quoted.
             said = memory.sources[-1:] if memory.kind is MemoryKind.PREFERENCE else memory.sources
             sources = (*said, *(act.id for act in acts if act.body is not None))
             out.append(ProfileLine(line, "", (), sources, frozenset(memory.sources)))

@@ -1,7 +1,7 @@
-"""The task section of a prompt: where the task at hand is.
+"""The task section of a prompt: the state of the current task.
 
-Reads no more than the prompt has read anyway: to-dos come from the part of the task that the window shows (older ones are in the
-summary of a compaction or a crop). Names its sources.
+Reads nothing beyond what the prompt has read: to-dos come from the part of the task that the window shows (older ones are
+in the summary of a compaction or a crop). Names its sources.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from backscroll.vocab.task import Task, TaskState
 if TYPE_CHECKING:
     from backscroll.engine.prompts.composition.composer import Composer
 
-LEAST = 40  # tokens below which nothing useful can be said
-_SHOWN = 40  # characters by which a line is known again
-_UNITS = 4000  # units whose findings are remembered
+LEAST = 40  # tokens below which nothing useful fits
+_SHOWN = 40  # characters by which a line is recognised
+_UNITS = 4000  # units whose to-dos are cached
 
 
 def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Block | None:
-    """Return what a prompt says about the task at hand, within `room` tokens; None if there is none, or no room.
+    """Return the task section within `room` tokens; None without a task, or without room.
 
-    To-dos are left out where the revision that says them is `read` anyway.
+    To-dos are left out if the revision that contains them is `read` anyway.
     """
     thread = composer.thread
     if room < LEAST:
@@ -67,7 +67,7 @@ def task_block(composer: Composer, room: int, read: Collection[Ref] = ()) -> Blo
 
 
 def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
-    """Return how the newest task ended, where prompts still speak of it as being at hand."""
+    """Return how the newest task ended, if prompts still present it as current."""
     thread = composer.thread
     history = thread if composer.as_of is None else thread.at(composer.as_of)
     memo = thread.engine.memo.shelf("tasks")
@@ -82,7 +82,7 @@ def ended_line(composer: Composer, told: Collection[str]) -> Block | None:
 
 
 def _words_of(task: Task) -> tuple[Ref, ...]:
-    """Return what says the words about a task: its steps, and the message that it is named after."""
+    """Return the sources of the text about a task: its steps, and the message it is named after."""
     return (*dict.fromkeys(task.told), *([] if task.named is None else [task.named]))
 
 
@@ -115,7 +115,7 @@ def _standing(
 
 
 def _plan(composer: Composer, task: Task) -> PlanText:
-    """Return the plan; made again when the user says something, something rare happens to the thread, or other things are remembered."""
+    """Return the plan; remade when the user writes, a rare event happens in the thread, or memories change."""
     if not task.feedback:
         return PlanText()
     among = collect(composer.thread, ready=True)
@@ -129,7 +129,7 @@ def _plan(composer: Composer, task: Task) -> PlanText:
 
 
 def _todos(composer: Composer, shown: Sequence[Message]) -> tuple[Essential, ...]:
-    """Return what is still to be done by what the window shows of the task; units that were read before are not read again."""
+    """Return the remaining to-dos in the part of the task that the window shows; units read before are not read again."""
     shelf = composer.thread.engine.memo.shelf("unit findings", _UNITS)
     spans: list[Findings] = []
     for unit in units_of(shown):

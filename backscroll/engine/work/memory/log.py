@@ -19,10 +19,10 @@ from backscroll.vocab.ids import Ref
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Events at which the memory section of prompts may change by itself; taking one back is another.
+#: Events at which the memory section of prompts may change by itself; undoing one is another.
 _BOUNDARIES = frozenset({Kind.TASKED, Kind.COMPACTED, Kind.REMEMBERED, Kind.LIFTED})
 _ACTS = frozenset({Kind.REMEMBERED, Kind.LIFTED, Kind.UNDONE, Kind.REDONE})
-#: What adds to a history and changes no message that is in it.
+#: Events that add to a history without changing a message in it.
 _HARMLESS = frozenset(
     {Kind.CREATED, Kind.RENAMED, Kind.TAGGED, Kind.UNTAGGED, Kind.DESCRIBED, Kind.COMPACTED, Kind.CROPPED, Kind.UNCROPPED,
      Kind.FLUSHED, Kind.OVERRIDDEN, Kind.LIFTED, Kind.WORLD_TOLD, Kind.TASKED, Kind.REMEMBERED, Kind.CODE_CHANGED, Kind.NOTED}
@@ -45,10 +45,8 @@ class RareEvents:
     last: int = 0  # the last rare event
     touched: int = 0  # the last one that may have changed a message
     acts: tuple[Event, ...] = ()
-    bounds: tuple[Event, ...] = ()  # boundaries, and what takes back anything
-    edge: MemoryHorizon | None = (
-        None  # the last of these that holds; the first event of all where there is none
-    )
+    bounds: tuple[Event, ...] = ()  # boundaries, and undo events
+    edge: MemoryHorizon | None = None  # the last of these in force; the first event if there is none
     first: MemoryHorizon | None = None
 
 
@@ -91,7 +89,7 @@ def edge_of(engine: EngineScope, view: View) -> MemoryHorizon:
 
 def acts_of(view: View, rare: RareEvents) -> list[Event]:
     """Return users' changes to memories that are in force, with their texts."""
-    # Without its body an event whose words exist would pass for forgotten: that is reported after reading it again.
+    # Without its body, an event with text would look forgotten: that is reported after reading it again.
     lean = [replace(e, commit=b"") for e in rare.acts]
     read = [view.event(e.seq) for e in acts_in_force(lean, {Kind.REMEMBERED})]
     return [e for e in read if e is not None and not e.forgotten]

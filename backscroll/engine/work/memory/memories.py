@@ -55,17 +55,17 @@ if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope, ThreadScope
 
 RELEVANT_TOKENS = 1_500
-PREFERENCES = 8  # that go with every task, the surest
+PREFERENCES = 8  # preferences that go with every task, the most certain
 _HINTS = 3
 _QUOTE = 300
-_SHORTEST = 4  # characters of an id that may be typed
+_SHORTEST = 4  # minimum characters of an id prefix
 
 
 @dataclass(frozen=True, slots=True)
 class RelevantHistory:
     """What earlier work contributes to a task."""
 
-    text: str  # ready for a prompt; empty where nothing matters
+    text: str  # ready for a prompt; empty if nothing matters
     memories: tuple[Memory, ...]
     reasons: tuple[str, ...]  # one for each memory
     sources: tuple[Ref, ...]
@@ -79,9 +79,9 @@ class MemorySource:
     revision: Ref
     message: Ref | None
     thread: str
-    role: str  # empty: an event of a task, a logged change, or the person's own words
+    role: str  # empty: an event of a task, a logged change, or the user's own text
     at: str
-    quote: str  # empty where it is no longer to be seen
+    quote: str  # empty if it may no longer be shown
     live: bool
 
 
@@ -91,7 +91,7 @@ class MemoryExplanation:
 
     memory: Memory
     sources: tuple[MemorySource, ...]
-    acts: tuple[Event, ...]  # what people did to it, oldest first
+    acts: tuple[Event, ...]  # users' changes to it, oldest first
     stated: int = 0  # how often a preference was stated
 
 
@@ -124,7 +124,7 @@ def sort_memories(found: Iterable[Memory], kind: MemoryKind) -> list[Memory]:
 
 def order_of(memory: Memory) -> tuple[object, ...]:
     """Return the key by which memories are sorted: pinned first, then by weight."""
-    # Of equals the older first: it stood there before.
+    # Of equals the older first: it was there before.
     worth = -round(memory.weight * memory.confidence, 3)
     at = microseconds(memory.at) if memory.at else 0
     return (not memory.pinned, ORDER[memory.kind], worth, at, memory.id)

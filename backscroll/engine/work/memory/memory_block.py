@@ -24,7 +24,7 @@ from backscroll.vocab.task import Memory, MemoryKind
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import ThreadScope
 
-_LESSONS, _OUTCOMES = 12, 12  # that prompts tell at most
+_LESSONS, _OUTCOMES = 12, 12  # maximum numbers in prompts
 
 
 def _collect_memories(thread: ThreadScope, scope: str, *, now: bool) -> ScopeMemories:
@@ -83,7 +83,7 @@ def memory_block(
         return None
     parts = (Text(render_memories(chosen, thread.id, language, "title_memory")),)
     reason = "long-term memory" + (", pinned first" if any(m.pinned for m in chosen) else "")
-    # Where a person put a memory into words, these go when that act is erased, whatever else they rest on.
+    # A text that a user wrote is erased with that event, whatever else it rests on.
     written = (
         e.id for m in chosen if m.by == "person" for e in found.acts.get(m.id, ()) if e.body is not None
     )

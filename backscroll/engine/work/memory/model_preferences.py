@@ -35,11 +35,11 @@ from backscroll.vocab.message import Message
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: In the store's meta, for each thread: the revisions on whose preferences a model had the last word.
+#: In the store's meta, for each thread: the revisions whose preferences a model read last.
 HEARD = "heard:"
 _RECIPE = Recipe("preferences:model", 1)
-_STRENGTH = 0.85  # of a statement that a model read and the user's words show
-_KEPT = 400  # threads whose statements are remembered
+_STRENGTH = 0.85  # of a statement that a model read and the user's text confirms
+_KEPT = 400  # threads whose statements are cached
 
 
 def note_preferences(
@@ -47,7 +47,7 @@ def note_preferences(
 ) -> None:
     """Store what a model read in a turn; it replaces what rules read in the same messages."""
     if reading.task is None:
-        return  # the model was not asked for preferences (a reading of the version before)
+        return  # the model was not asked for preferences (a reading by an earlier version)
     now, made, heard = engine.means.now(), list[Artefact](), dict[str, list[str]]()
     for place, message in enumerate(messages):
         own = [p for p in reading.preferences if p.place == place]
@@ -84,7 +84,7 @@ def _merge_statements(
         )
         if same is not None:
             free.remove(same.number)
-            # What it is about (a language, a tool, a style) rules tell better: so one can contradict another.
+            # Rules detect the subject (a language, a tool, a style) better, so that contradictions are found.
             out.append(replace(same, text=one.text, strength=max(same.strength, _STRENGTH)))
             continue
         number = len(by_rules) + len(out)
@@ -126,7 +126,7 @@ def _standing(view: View, revisions: Sequence[Ref]) -> dict[Ref, list[Preference
         try:
             out[revision] = decode_statements(made.body)[0]
         except StoreCorrupt:
-            continue  # rules read it as well; `verify` tells about the store
+            continue  # rules read it as well; `verify` reports problems of the store
     return out
 
 

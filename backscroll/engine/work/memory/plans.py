@@ -51,7 +51,7 @@ def _task(thread: ThreadScope, task: Task | str) -> Task:
     return task if isinstance(task, Task) else find_task(all_tasks(thread), task)
 
 
-# -- where a task stands -----------------------------------------------------------------------------------------
+# -- the state of a task -----------------------------------------------------------------------------------------
 
 
 def standing(thread: ThreadScope, task: Task | str) -> PlanInput:
@@ -238,7 +238,7 @@ def _asking(thread: ThreadScope, task: Task, messages: Sequence[Message]) -> Ask
     last = refused[-1]
     said = _feedback(last, users)
     after = [m for m in messages if m.position > last.place and m.revision != said.source]
-    # Where the feedback is a message of the history, what came before it is not its answer.
+    # If the feedback is a message of the history, earlier messages are not an answer to it.
     place = next((m.position for m in messages if m.revision == said.source), last.place)
     before = tuple(m for m in messages if m.position <= place)
     after = [m for m in after if m.position > place]

@@ -32,13 +32,13 @@ from backscroll.tasks.preferences.reader import (
 if TYPE_CHECKING:
     from backscroll.engine.core.thread_scope import EngineScope
 
-#: Under this name the store keeps up to which event of a thread everything was read.
+#: The name under which the store keeps up to which event of a thread everything was read.
 SAID = f"said:{said.RECIPE.version}"
 _PAGE = 256
-#: While a caller waits: changes that the tree has not seen and are looked at one by one, and nodes that are looked up (as many as
-#: a tree of any size needs once all is read).
+#: While a caller waits: changes not in the tree that are checked one by one, and nodes that are looked up (as many as
+#: a tree of any size needs once everything is read).
 _CHANGES, _NODES = 200, 256
-_REMEMBERED = 4_000  # messages, and nodes, of which it is remembered what they say
+_REMEMBERED = 4_000  # messages and nodes whose statements are cached
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class ThreadStatements:
 
     stated: tuple[PreferenceStatement, ...] = ()
     edge: bytes | None = None  # the newest position that was read
-    pending: int = 0  # messages that were not
+    pending: int = 0  # messages not read yet
 
 
 class _Stretch(NamedTuple):
@@ -171,10 +171,10 @@ class PreferenceTree:
         self.engine, self.view, self.reader, self.thread = engine, view, view.reader, view.state.id
         progress = self.reader.progress(self.thread, PROGRESS)
         events = view.others(progress) if progress else []
-        # Where very much was changed since, a waiting caller goes without the tree.
+        # If very much changed since, a waiting caller proceeds without the tree.
         self.usable = bool(progress) and (not waits or len(events) <= _CHANGES)
         then = View(self.reader, view.state, progress)
-        # Positions at which something changed that the tree has not seen.
+        # Positions of changes that are not in the tree.
         self.stale = sorted(changed_by(events, (then, view))) if self.usable else []
         self._shelf = engine.memo.shelf("remembered-nodes", _REMEMBERED)
         self._known: dict[bytes, Sequence[PreferenceStatement]] = {}
@@ -242,7 +242,7 @@ class PreferenceTree:
                 try:
                     self._known[key] = self._shelf[key] = tuple(decode_statements(made.body)[0])
                 except StoreCorrupt:
-                    continue  # it can be read again; `verify` tells about the store
+                    continue  # it can be read again; `verify` reports problems of the store
 
     def read_statements(self, node: SummaryNode) -> Sequence[PreferenceStatement] | None:
         """Return the statements of a node; None if it was not read yet."""

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from backscroll.engine.models.artefacts import ModelText
 
 _THREADS = 200  # of a project, the most recently changed
-#: Messages that one prompt reads of what no worker has read yet: where one lives, and where none will.
+#: Messages that one prompt reads if no worker has read them yet: with a worker, and without one.
 _MESSAGES, _ALONE = 256, 1024
 
 
@@ -61,10 +61,10 @@ _MESSAGES, _ALONE = 256, 1024
 class ScopeMemories:
     """All memories of a scope."""
 
-    memories: tuple[Memory, ...]  # with the person's layer, faded; hidden ones left out
+    memories: tuple[Memory, ...]  # with the users' changes, faded; without hidden ones
     hidden: tuple[Memory, ...]
-    preferences: tuple[Preference, ...]  # superseded and doubtful ones too
-    aliases: Mapping[str, str]  # ids that a memory once had
+    preferences: tuple[Preference, ...]  # including superseded and doubtful ones
+    aliases: Mapping[str, str]  # former ids of memories
     acts: Mapping[str, tuple[Event, ...]]
     tasks: Mapping[tuple[str, str], Task]  # by thread and id
 
@@ -90,7 +90,7 @@ def collect(
     """
     engine = thread.engine
     checked_scope(scope)
-    # To the day: nothing fades within one, so what was put together once can be used again.
+    # By day: nothing fades within one, so a result can be reused.
     now = edge.at if edge is not None else f"{engine.means.now()[:10]}T00:00:00+00:00"
     fresh: list[Artefact] = []
     most = Allowance(_MESSAGES if engine.at_work is not None else _ALONE) if ready else None
@@ -168,7 +168,7 @@ def _fold_memories(
     now: str,
 ) -> ScopeMemories:
     derived = [memory for one in ended for memory in _memories(one, written.get(one.key))]
-    # A task's own words may are under one id in two threads: the first, that of the thread that asks, counts.
+    # A task's text may be under one id in two threads: the first, that of the current thread, counts.
     byid = {memory.id: memory for memory in reversed(derived)}
     derived = [byid[name] for name in dict.fromkeys(m.id for m in derived)]
     order = sorted(stated.values(), key=lambda s: (microseconds(s.at) if s.at else 0, s.message, s.number))
@@ -232,7 +232,7 @@ def _threads(
     yield state
     about = state.about
     if scope == "project":
-        yield from near(reader, state, _THREADS, memo)  # a thread that belongs to nothing has only itself
+        yield from near(reader, state, _THREADS, memo)  # a thread without user and project has only itself
     elif scope == "user" and about.user:
         yield from (s for s in ScopeThreads.of_user(about.user).threads(reader, _THREADS) if s.id != home)
     elif scope == "all":
@@ -249,7 +249,7 @@ class _MemoryShare:
     rare: RareEvents
     said: ThreadStatements
     ended: Sequence[_EndedTask]
-    mark: int  # the same for the same statements
+    mark: int  # equal for the same statements
 
 
 def _part(
@@ -380,7 +380,7 @@ def _read_statements(
     known = cast("tuple[int, int, ThreadStatements] | None", shelf.get(view.state.id))
     found, reached = None, 0
     if known is not None and known[0] == rare.touched:
-        # A caller that does not wait goes on with what there is until the worker has read the rest.
+        # A caller that does not wait continues with what there is until the worker has read the rest.
         reached = known[1] if not known[2].pending else view.reader.progress(view.state.id, SAID)
         if not known[2].pending or (allowance is not None and reached == known[1]):
             found = said_since(engine, view, known[2])

@@ -79,7 +79,7 @@ class ThreadMemory:
         """Return questions to ask the user about a task; `ask`: have the configured model write them."""
         return followups_for(self.thread, task, ask=ask)
 
-    # -- the person's layer ----------------------------------------------------------------------------------
+    # -- the user's changes ----------------------------------------------------------------------------------
 
     def add(
         self, text: str, *, kind: MemoryKind | str = MemoryKind.FACT, sources: Sequence[Ref | str] = ()

@@ -1,1 +1,1 @@
-"""What a person types: the line, keys, mentions, pastes, attachments, questions and interrupts."""
+"""The user's input: the line, keys, mentions, pastes, attachments, questions and interrupts."""

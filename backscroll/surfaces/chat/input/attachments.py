@@ -1,9 +1,8 @@
-"""What goes along with a message: pictures as pictures, files as text that is marked as data; the words stay as typed.
+"""Attachments of a message: images as images, files as text that is marked as data; the text stays as typed.
 
-Owns reading a file that the person points at (never a pipe or a device, never protected ones), telling pictures by their first
-bytes, and how much may go along. Attachments are `Media` parts: the record keeps them whole, prompts spell texts out and fold
-them later, and what the person *said* is only what was typed. Refuses: finding files in a text (`mention`). Before:
-`workspace/files/guard`, `workspace/files/encoding`. After: `mention`, the terminal.
+Owns reading a file that the user points to (never a pipe or a device, never protected ones), recognising images by their first
+bytes, and the size limits. Attachments are `Media` parts: the history keeps them whole, prompts include texts and fold
+them later, and the text of the message is only what was typed. Refuses: finding files in a text (`mention`).
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from backscroll.vocab.part import Media, Part, Text
 from backscroll.workspace.files.encoding import decode_text
 from backscroll.workspace.files.guard import Guard
 
-#: Bytes of a picture or a document, and characters of a text that go along; more would fill the window, not help.
+#: Maximum bytes of an image or a document, and characters of a text; more would fill the window without helping.
 LARGEST, LONGEST = 5_000_000, 60_000
-#: Characters of all texts of one message together.
+#: Maximum characters of all texts of one message together.
 TOGETHER = 160_000
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _PICTURES = (
@@ -40,7 +39,7 @@ _PICTURES = (
 
 
 def attach(text: str, paths: Sequence[str | Path] = ()) -> Content:
-    """A message with files: the words as typed, then each file. Raises for the first that cannot go along."""
+    """Return a message with files: the text as typed, then each file. Raises an error for the first that cannot be attached."""
     parts: list[Part] = [Text(text)]
     left = TOGETHER
     for path in paths:
@@ -51,20 +50,20 @@ def attach(text: str, paths: Sequence[str | Path] = ()) -> Content:
 
 
 def own_path(typed: str | Path) -> Path:
-    """A path as people type it: `~` is home; what begins with another name is only a name."""
+    """Return a path as typed: `~` is home; `~name` is only a name."""
     text = str(typed)
     return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
 
 
 def attachment(path: Path, *, shown: str = "", most: int = LONGEST) -> tuple[Media, int]:
-    """A file as a part, and how many characters of text it takes."""
+    """Return a file as a part, and how many characters of text it takes."""
     Guard(path.parent).check(str(path))
     data, size = read_file(path, LARGEST + 1)
     return part_of(data, shown or path.name, size=size, most=most)
 
 
 def read_file(path: Path, most: int) -> tuple[bytes, int]:
-    """The first bytes of a regular file, and how large it is; anything else is refused without waiting for it."""
+    """Return the first bytes of a regular file, and its size; anything else is refused without waiting for it."""
     try:
         handle = os.open(path, _OPEN)
     except FileNotFoundError as error:
@@ -81,14 +80,14 @@ def read_file(path: Path, most: int) -> tuple[bytes, int]:
 
 
 def picture_type(data: bytes) -> str:
-    """The media type of a picture (or a PDF) by its first bytes, whatever its name says; empty for anything else."""
+    """Return the media type of an image (or a PDF) by its first bytes, whatever its name says; empty for anything else."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for begin, kind in _PICTURES if data.startswith(begin)), "")
 
 
 def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tuple[Media, int]:
-    """Bytes as a part: a picture by its own type, a text marked as data and bounded; what is neither is refused."""
+    """Return bytes as a part: an image by its own type, a text marked as data and bounded; anything else is refused."""
     if kind := picture_type(data):
         if max(size, len(data)) > LARGEST:
             raise InvalidInput(
@@ -104,13 +103,13 @@ def part_of(data: bytes, name: str, *, size: int = 0, most: int = LONGEST) -> tu
 
 
 def _clean_end(data: bytes) -> int:
-    """Where a text that was cut anywhere can be cut so that no character is halved."""
+    """Return where a text can be cut without splitting a character."""
     end = data.rfind(b"\n")
     return end + 1 if end >= 0 else max(0, len(data) - 4)
 
 
 def text_part(kind: str, name: str, text: str, *, part: str = "", most: int = LONGEST) -> tuple[Media, int]:
-    """Words as a part, marked as data; cut where they are too long, which is said. Gives the characters it takes."""
+    """Return a text as a part, marked as data; a long one is cut, with a note. Returns also the characters it takes."""
     room = min(LONGEST, most)
     if room <= 0:
         raise InvalidInput(t("attach.too_many", name=name), hint=t("attach.too_many_hint", most=TOGETHER))
@@ -121,17 +120,17 @@ def text_part(kind: str, name: str, text: str, *, part: str = "", most: int = LO
     tag = f"{kind}-{hashlib.sha256(body.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
     facts = {"path": _plain(name), "part": part, "tag": tag, "body": body.rstrip("\n")}
     marked = _templates()[kind].strip("\n").format_map(facts)
-    # Lone surrogates (odd names, odd files) have no UTF-8: a sign stands for them.
+    # Lone surrogates (odd names, odd files) have no UTF-8: a replacement character stands for them.
     return Media("text/plain", name=name, data=marked.encode("utf-8", "replace")), len(body)
 
 
 def lines_told(first: int, last: int, total: int) -> str:
-    """Which lines of a file go along, for `text_part`."""
+    """Return which lines of a file are attached, for `text_part`."""
     return _templates()["lines"].format(first=first, last=last, all=total)
 
 
 def _plain(name: str) -> str:
-    """A name that cannot leave its quotes or its line."""
+    """Return a name that cannot leave its quotes or its line."""
     return "".join("?" if c in '"<>\n\r' or not c.isprintable() else c for c in name)
 
 

@@ -1,7 +1,7 @@
-"""What comes by pasting: text as it is, files and pictures as attachments, a picture from the clipboard.
+"""Pasted input: text as it is, files and images as attachments, an image from the clipboard.
 
-Owns telling a dropped file from a text that mentions one, and asking the clipboard. A terminal hands a dropped file over as its
-path, quoted or escaped in the manner of shells, or as a `file://` address. Refuses: reading the files (`attaching`).
+Owns distinguishing a dropped file from a text that mentions one, and querying the clipboard. A terminal passes a dropped file as its
+path, quoted or escaped as shells do, or as a `file://` address. Refuses: reading the files (`attachments`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from backscroll.errors import NotFound
 from backscroll.surfaces.i18n import t
 
 IMAGES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
-_LONGEST = 4000  # characters: nobody drops so many files at once
+_LONGEST = 4000  # characters: more is not a drop of files
 _SECONDS = 5.0
 _LARGEST = 20_000_000
-#: Programs that hand over a picture from the clipboard as PNG, and when they can be used.
+#: Programs that return an image from the clipboard as PNG, and when they can be used.
 _CLIPBOARDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("WAYLAND_DISPLAY", ("wl-paste", "--no-newline", "--type", "image/png")),
     ("DISPLAY", ("xclip", "-selection", "clipboard", "-target", "image/png", "-out")),
@@ -32,14 +32,14 @@ _CLIPBOARDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class PasteContent:
-    """A paste: words for the line, and files that go along with the message."""
+    """A paste: text for the line, and files to attach to the message."""
 
     text: str
     images: tuple[Path, ...] = ()
 
 
 def interpret_paste(data: str, root: Path) -> PasteContent:
-    """What a paste means. Pictures go along; other dropped files are mentioned with `@`; everything else is text."""
+    """Interpret a paste. Images are attached; other dropped files are mentioned with `@`; everything else is text."""
     data = data.replace("\r\n", "\n").replace("\r", "\n")
     files = find_dropped_files(data)
     if not files:
@@ -50,12 +50,12 @@ def interpret_paste(data: str, root: Path) -> PasteContent:
 
 
 def find_dropped_files(data: str) -> list[Path]:
-    """The files that a paste consists of; empty where it is anything else."""
+    """Return the files that a paste consists of; empty if it is anything else."""
     text = data.strip()
     if not text or len(text) > _LONGEST or not text.startswith(("/", "~/", "file://", "'", '"')):
         return []
     whole = Path(text).expanduser() if text.startswith(("/", "~/")) else None
-    if whole is not None and _is_file(whole):  # a path with spaces that nobody quoted
+    if whole is not None and _is_file(whole):  # an unquoted path with spaces
         return [whole]
     try:
         words = shlex.split(text)
@@ -67,7 +67,7 @@ def find_dropped_files(data: str) -> list[Path]:
 
 
 def mention(path: Path, root: Path) -> str:
-    """A file as it is mentioned in a message: from the folder on, in quotes where a space would end it."""
+    """Return a file as a mention in a message: relative to the folder, in quotes if a space would end it."""
     shown = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
     return f'@"{shown}"' if any(c.isspace() for c in shown) else f"@{shown}"
 
@@ -87,7 +87,7 @@ def _path(word: str) -> Path | None:
 
 
 def clipboard_image() -> Path:
-    """The picture on the clipboard, in a file of its own; says what is missing where there is none."""
+    """Return the image on the clipboard, in a file of its own; raise an error that says what is missing if there is none."""
     tried: list[str] = []
     for variable, command in _CLIPBOARDS:
         if variable and not os.environ.get(variable):
@@ -114,7 +114,7 @@ def _output(command: tuple[str, ...]) -> bytes:
 
 
 def _save_image(data: bytes) -> Path:
-    """Only until the message is sent: the record keeps the picture itself."""
+    """Save an image until the message is sent: the history keeps the image itself."""
     handle, name = tempfile.mkstemp(prefix="backscroll-clipboard-", suffix=".png")
     with os.fdopen(handle, "wb") as file:
         file.write(data)

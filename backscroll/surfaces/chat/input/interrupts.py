@@ -1,8 +1,8 @@
-"""Keys while an agent works: Ctrl-C stops it, what is typed ahead is kept for the next message.
+"""Keys while an agent works: Ctrl-C stops it, input typed ahead is kept for the next message.
 
-Owns the signal handlers and the state of the terminal during a run: no echo, so that typing does not tear the drawing. Ctrl-C
-stops the answer; a second one leaves the chat; a third does not wait any longer. Refuses: drawing, and deciding for the person:
-keys that were pressed before a question stood there are never its answer.
+Owns the signal handlers and the state of the terminal during a run: no echo, so that typing does not disturb the drawing. Ctrl-C
+stops the answer; a second one leaves the chat; a third does not wait any longer. Refuses: drawing, and deciding for the user:
+keys pressed before a question appeared are never its answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CTRL_O, CTRL_Z = b"\x0f", b"\x1a"
 
 
 class Interrupts:
-    """How often the person wanted to stop, and what they typed meanwhile."""
+    """How often the user wanted to stop, and what they typed meanwhile."""
 
     def __init__(self, on_unfold: Callable[[], None] = lambda: None) -> None:
         self.count = 0
@@ -38,31 +38,31 @@ class Interrupts:
         self.ahead = TypeaheadGuard(self.keep, lambda: self._heard_at)
 
     def take_typed_text(self) -> str:
-        """What was typed ahead, without keys that are no text, nor returns that would send nothing; asked for once."""
+        """Return the input typed ahead, without control keys and surrounding line ends, and clear it."""
         text = self._check_type.decode("utf-8", "ignore").replace("\r", "\n")
         self._check_type = b""
         return _CONTROL.sub("", _ESCAPES.sub("", text)).strip("\n")
 
     def keep(self, text: str) -> None:
-        """Put aside what was typed before a question could be meant."""
+        """Put aside what was typed before a question appeared."""
         self._check_type += text.encode("utf-8", "surrogateescape")
 
     @contextmanager
     def watching(self, stop: Callable[[], None], on_stop: Callable[[], None]) -> Generator[None]:
-        """As long as the block runs, Ctrl-C stops instead of raising."""
+        """While the block runs, make Ctrl-C stop the run instead of raising."""
         self.count = 0
 
         def handle_interrupt(_signal: int, _frame: FrameType | None) -> None:
             self.count += 1
             if self.count > 2:
-                raise KeyboardInterrupt  # whatever it waits for, the person does not
+                raise KeyboardInterrupt  # the user does not wait for it, whatever it is
             on_stop()
             self.ahead.stop()
-            # Not from here: whoever is told may take locks that the interrupted code holds.
+            # Not from here: callbacks may take locks that the interrupted code holds.
             threading.Thread(target=stop, name="chat-stop", daemon=True).start()
 
         if threading.current_thread() is not threading.main_thread():
-            yield  # signals belong to the main thread; programs that embed us stop by themselves
+            yield  # signals belong to the main thread; programs that embed us stop runs themselves
             return
         before = signal.signal(signal.SIGINT, handle_interrupt)
         self.ahead.stopped = False
@@ -88,7 +88,7 @@ class Interrupts:
 
     @contextmanager
     def pause_listening(self) -> Generator[None]:
-        """The keyboard for a question; nothing typed before reaches it."""
+        """Release the keyboard for a question; nothing typed before reaches it."""
         listener = self._listener
         if listener is None:
             yield
@@ -110,10 +110,10 @@ class Interrupts:
 
 @contextmanager
 def quiet_terminal() -> Generator[None]:
-    """No echo and no line editing by the terminal itself, for as long as the chat runs.
+    """Turn off echo and line editing of the terminal for as long as the chat runs.
 
-    Keys that are pressed while something is drawn, or a moment before a question takes the keyboard, do not appear on the screen.
-    Signals stay: Ctrl-C is one.
+    Keys that are pressed while something is drawn, or just before a question takes the keyboard, do not appear on the screen.
+    Signals stay enabled: Ctrl-C is one.
     """
     if not _has_terminal():
         yield
@@ -123,11 +123,9 @@ def quiet_terminal() -> Generator[None]:
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
     quiet = termios.tcgetattr(handle)
-    quiet[
-        0
-    ] &= ~termios.ICRNL  # Enter stays Enter: made a line feed here, the next question would not know it
-    # Ctrl-Z is a key for us: the signal would stop the whole group, a child that is just being made too, for which we would
-    # then wait for good.
+    quiet[0] &= ~termios.ICRNL  # Enter stays Enter: as a line feed, the next question would not recognise it
+    # Ctrl-Z is a key for us: the signal would stop the whole group, including a child that is just being started, for which
+    # we would wait forever.
     quiet[6][termios.VSUSP] = bytes([os.fpathconf(handle, "PC_VDISABLE")])
     quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
     termios.tcsetattr(handle, termios.TCSANOW, quiet)
@@ -139,7 +137,7 @@ def quiet_terminal() -> Generator[None]:
 
 @contextmanager
 def ending_orderly() -> Generator[None]:
-    """A request to end (SIGTERM, a closed window) ends the program as an exit does: the terminal is put right first."""
+    """Exit normally on a request to end (SIGTERM, a closed window): the terminal is restored first."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -172,7 +170,7 @@ class _KeyListener:
         self._thread.start()
 
     def end(self) -> None:
-        """Give the keyboard back, with what lies in it taken up."""
+        """Release the keyboard, after reading everything that is buffered."""
         if self._thread is None:
             return
         os.write(self._wake[1], b".")
@@ -193,7 +191,7 @@ class _KeyListener:
                 if not data:
                     return
                 self._handle_keys(data)
-                continue  # everything that was typed before the end belongs to us
+                continue  # everything typed before the end belongs to us
             if wake in ready:
                 return
 

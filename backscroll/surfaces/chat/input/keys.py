@@ -1,7 +1,7 @@
-"""The keys of the input line, in one table, and what they are bound to.
+"""Key bindings of the input line, in one table.
 
-Owns which key does what while somebody types; the guide (`docs/chat.md`) lists the same. Keys that need the whole screen (a task
-is started, a fold is opened) end the input for a moment with what was typed kept aside. Refuses: doing those things (`app`).
+Owns which key does what during input; the guide (`docs/chat.md`) lists the same. Keys that need the whole screen (start
+a task, unfold a line) end the input for a moment and keep its text. Refuses: running those actions (`app`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Act: TypeAlias = Literal["task_start", "task_complete", "task_incomplete", "unfold", "clipboard"]
 
-#: What ends the input for a moment: the act, and its keys as prompt_toolkit names them.
+#: Keys that end the input for a moment: the action, and its keys as prompt_toolkit names them.
 ACTS: tuple[tuple[Act, tuple[tuple[str, ...], ...]], ...] = (
     ("task_start", (("f2",), ("escape", "n"))),
     ("task_complete", (("f3",), ("escape", "c"))),
@@ -32,7 +32,7 @@ ACTS: tuple[tuple[Act, tuple[tuple[str, ...], ...]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ScreenAction:
-    """A key that needs the screen, and the text as it stands."""
+    """A key that needs the screen, and the current text."""
 
     act: Act
     text: str
@@ -40,7 +40,7 @@ class ScreenAction:
 
 
 def bindings(paste: Callable[[str, str], str], pastes: Pastes) -> KeyBindings:
-    """The keys. `paste` makes the words of a paste from it and from what the line holds; `pastes` knows the marks of long ones."""
+    """Return the key bindings. `paste` converts a paste to text, given what the line holds; `pastes` knows the marks of long ones."""
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.keys import Keys
 
@@ -64,7 +64,7 @@ def bindings(paste: Callable[[str, str], str], pastes: Pastes) -> KeyBindings:
 
 
 def _marks(keys: KeyBindings, pastes: Pastes) -> None:
-    """A mark of a long paste is deleted as one; Ctrl-O puts the text in its place, the editor gets it whole."""
+    """Delete the mark of a long paste as one; Ctrl-O replaces it with its text, and the editor gets the whole text."""
     from prompt_toolkit.application import get_app
     from prompt_toolkit.filters import Condition
 
@@ -117,12 +117,12 @@ def _leaving(act: Act) -> Callable[[KeyPressEvent], None]:
 
 
 def _enter(event: KeyPressEvent) -> None:
-    """Send; behind a backslash, a new line instead. One of several completions that is marked is taken first."""
+    """Send; after a backslash, insert a new line instead. A selected completion is accepted first."""
     buffer = event.current_buffer
     state = buffer.complete_state
     if state is not None and state.current_completion is not None:
         buffer.complete_state = None
-        # Where there was nothing to choose from, Tab has said it all; a folder may want to be gone into.
+        # If there was nothing to choose from, Tab has completed it; a folder may be entered next.
         if len(state.completions) > 1 or buffer.document.text_before_cursor.endswith("/"):
             return
     if buffer.document.text_before_cursor.endswith("\\"):
@@ -138,7 +138,7 @@ def _newline(event: KeyPressEvent) -> None:
 
 
 def _interrupt(event: KeyPressEvent) -> None:
-    """Ctrl-C clears a line; on an empty one it is for the chat."""
+    """Clear the line on Ctrl-C; on an empty one, pass it to the chat."""
     if event.current_buffer.text:
         event.current_buffer.reset()
     else:
@@ -147,7 +147,7 @@ def _interrupt(event: KeyPressEvent) -> None:
 
 
 def _suspend(event: KeyPressEvent) -> None:
-    """Back to the shell; this program alone, as `suspending` says why."""
+    """Suspend to the shell; this program alone, for the reason given in `suspension`."""
     event.app.suspend_to_background(suspend_group=False)
 
 

@@ -1,6 +1,6 @@
-"""The line in which a person types: several lines, history, completion, the bars below it.
+"""The input line: several lines, history, completion, the bars below it.
 
-Owns the input session. It lives as long as the chat; every message is one call. `chat/app` decides what the words mean.
+Owns the input session. It lives as long as the chat; every message is one call. `chat/app` interprets the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from backscroll.surfaces.chat.input.pastes import Pastes
 if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
 
-#: No ground of its own below the input: bars are dim text, readable on dark and on light.
+#: No background of its own below the input: bars are dim text, readable on dark and on light terminals.
 _STYLE = Style.from_dict(
     {
         "bottom-toolbar": "noreverse fg:ansibrightblack bg:default",
@@ -33,12 +33,12 @@ _STYLE = Style.from_dict(
     }
 )
 PROMPT = "› "
-#: What may follow the text before the cursor.
+#: The completions for the text before the cursor.
 CompleteText = Callable[["Talk", str], Iterable[TextCompletion]]
 
 
 class LineInput:
-    """Reads what the person types next."""
+    """Reads the user's next input."""
 
     def __init__(
         self,
@@ -69,10 +69,10 @@ class LineInput:
         )
         self.session.app.ttimeoutlen = 0.1
         self.session.app.timeoutlen = 0.5
-        self.session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
+        self.session.app.renderer.cpr_not_supported_callback = None  # a slow line is not worth a warning
 
     def read(self, text: str = "", cursor: int | None = None) -> str | ScreenAction:
-        """The next message (with marks for long pastes), or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
+        """Return the next message (with marks for long pastes), or a key that needs the screen. Ctrl-C raises `KeyboardInterrupt`, Ctrl-D `EOFError`."""
         self.session.app.erase_when_done = False
         start = Document(text, len(text) if cursor is None else min(cursor, len(text)))
         return self.session.prompt(default=start, handle_sigint=False)
@@ -88,7 +88,7 @@ class LineInput:
 
 
 class _Completions(Completer):
-    """Slash commands and their arguments, files after `@`."""
+    """Completes slash commands and their arguments, and files after `@`."""
 
     def __init__(self, talk: Talk, complete_slash: CompleteText) -> None:
         self._talk = talk
@@ -99,7 +99,7 @@ class _Completions(Completer):
         document: Document,
         complete_event: CompleteEvent,  # noqa: ARG002 - their signature
     ) -> Iterable[Completion]:
-        """What may come next."""
+        """Yield the completions at the cursor."""
         text = document.text_before_cursor
         if text.startswith(("/", "／")):
             found = self._complete_slash(self._talk, text)

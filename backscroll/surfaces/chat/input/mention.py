@@ -1,8 +1,8 @@
 """Mentions in a message: `@path`, `@"a path"`, `@path:10-40`, `@folder/`, `@bs:17`, `@turn:3`.
 
-Owns finding them in a text (Chinese has no spaces around them), and what goes along with the message for each; the words stay as they
-were typed. What cannot go along is said in a line and never stops the message. Refuses: reading outside of what the guard lets
-(`workspace/files/files`), marking as data (`attaching`), which files there are (`mention_files`). After: the terminal.
+Owns finding them in a text (Chinese has no spaces around them), and what each attaches to the message; the text stays as
+typed. What cannot be attached is reported in a line and never stops the message. Refuses: reading outside of what the guard allows
+(`workspace/files/files`), marking as data (`attachments`), listing the files (`mention_files`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExpandedMessage", "Mention", "complete", "file_names", "mentions", "with_mentions"]
 
-#: No mention begins inside a word (an address of mail, a decorator behind a dot).
+#: No mention begins inside a word (an e-mail address, a decorator after a dot).
 _START = r"(?<![A-Za-z0-9_.@/+\-])@"
 _QUOTED = re.compile(_START + r"(?:\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”)(:\d{1,7}(?:-\d{1,7})?)?")
 _BARE = re.compile(_START + r"([^\s@\"“”<>|*]{1,400})")
@@ -44,15 +44,15 @@ _TURN = re.compile(r"(?:turn|轮)[:：](\d{1,7})")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _TYPED = re.compile(_START + r"(?:\"([^\"\n]*)|([^\s@\"]*))$")
 _LIKE_A_PATH = re.compile(r"[/\\]|\.\w{1,5}$")
-_MOST = 40  # mentions of one message that are looked at
+_MOST = 40  # mentions per message that are resolved
 _QUOTE = 20_000  # characters of earlier messages that are quoted
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention as it stands in a text."""
+    """One mention in a text."""
 
-    name: str  # what follows the @, without quotes and lines
+    name: str  # the text after the @, without quotes and lines
     start: int
     end: int
     first: int | None = None  # lines of a file
@@ -62,15 +62,15 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedMessage:
-    """A message with what goes along."""
+    """A message with its attachments."""
 
     content: Content
-    notes: tuple[str, ...] = ()  # a line for each thing that goes along or cannot, in the language in use
+    notes: tuple[str, ...] = ()  # a line for each thing that is attached or cannot be, in the language in use
     attached: tuple[str, ...] = ()
 
 
 def mentions(text: str) -> list[Mention]:
-    """Every mention of a text that may be one, in order; what stands in fenced code is code."""
+    """Return every possible mention in a text, in order; fenced code contains none."""
     code = [found.span() for found in _FENCE.finditer(text)]
     out: list[Mention] = []
     for found in _QUOTED.finditer(text):
@@ -94,7 +94,7 @@ def _lines(text: str | None) -> tuple[int | None, int | None]:
 
 
 def candidates(mention: Mention) -> Iterator[Mention]:
-    """What a mention may mean, longest first: the words after a path need not be parted from it by a space."""
+    """Yield the possible readings of a mention, longest first: the text after a path may follow without a space."""
     yield mention
     if mention.quoted:
         return
@@ -110,7 +110,7 @@ def candidates(mention: Mention) -> Iterator[Mention]:
 
 
 def _may_end(text: str, place: int) -> bool:
-    """True where a name may end: at punctuation, or where Latin letters give way to others or the other way round."""
+    """Return True if a name may end here: at punctuation, or where Latin letters meet others."""
     before, after = text[place - 1], text[place]
     if not after.isalnum() and after not in "_-./":
         return True
@@ -119,13 +119,13 @@ def _may_end(text: str, place: int) -> bool:
     return before.isascii() != after.isascii()
 
 
-# -- what goes along ---------------------------------------------------------------------------------------------
+# -- attachments -------------------------------------------------------------------------------------------------
 
 
 def with_mentions(
     text: str, *, root: Path, thread: Thread | None = None, paths: Sequence[str | Path] = ()
 ) -> ExpandedMessage:
-    """The message with the content of all that it mentions, and of files that were pasted (`paths`)."""
+    """Return the message with the content of all that it mentions, and of files that were pasted (`paths`)."""
     gatherer = _Gatherer(root, thread)
     for mention in mentions(text):
         gatherer.take(mention)
@@ -137,7 +137,7 @@ def with_mentions(
 
 
 class _Gatherer:
-    """Takes up mention after mention, each thing once, until there is no room."""
+    """Collects mentions, each thing once, until the limit is reached."""
 
     def __init__(self, root: Path, thread: Thread | None) -> None:
         store = "" if thread is None else thread.engine.settings.store
@@ -149,7 +149,7 @@ class _Gatherer:
         self.left = attaching.TOGETHER
 
     def take(self, mention: Mention) -> None:
-        """What a mention stands for; a word that only looks like one is left alone."""
+        """Attach what a mention names; a word that only looks like one is left alone."""
         try:
             if self._quote_messages(mention):
                 return
@@ -163,7 +163,7 @@ class _Gatherer:
             self.notes.append(t("attach.not_there", name=mention.name))
 
     def paste(self, path: Path) -> None:
-        """A file that was pasted or dropped."""
+        """Attach a file that was pasted or dropped."""
         try:
             part, used = attaching.attachment(path, most=self.left)
         except BackscrollError as error:
@@ -183,7 +183,7 @@ class _Gatherer:
     # -- earlier messages ------------------------------------------------------------------------------------
 
     def _quote_messages(self, mention: Mention) -> bool:
-        """An earlier message or turn; False where the mention is none."""
+        """Quote an earlier message or turn; False if the mention is neither."""
         if self.thread is None or mention.quoted:
             return False
         if found := _TURN.match(mention.name):
@@ -211,13 +211,13 @@ class _Gatherer:
     # -- files -----------------------------------------------------------------------------------------------
 
     def _file(self, mention: Mention) -> bool:
-        """A file or a folder; False where there is none by this name."""
+        """Attach a file or a folder; False if there is none of this name."""
         path = attaching.own_path(mention.name)
         if mention.name.startswith("~/"):
             mention = replace(mention, name=str(path))
         name = mention.name
         if path.is_absolute() and not _inside(path, self.files.root):
-            # The person names it in full: theirs to show, except what is protected wherever it lies.
+            # The user names it in full: theirs to show, except protected files, wherever they are.
             if not _is_file(path):
                 return False
             part, used = attaching.attachment(path, shown=str(path), most=self.left)
@@ -231,7 +231,7 @@ class _Gatherer:
         return bool(kind)
 
     def _kind(self, name: str) -> str:
-        """What is there; what cannot even be a path is nothing."""
+        """Return what kind of file a name is; an impossible path is none."""
         try:
             if not self.files.exists(name):
                 return ""
@@ -266,7 +266,7 @@ class _Gatherer:
 def _inside(path: Path, root: Path) -> bool:
     try:
         return path.resolve().is_relative_to(root)
-    except (OSError, ValueError, RuntimeError):  # no path at all, or one that leads in a circle
+    except (OSError, ValueError, RuntimeError):  # an invalid path, or one that leads in a circle
         return False
 
 
@@ -278,7 +278,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _words(parts: Sequence[Part]) -> str:
-    """What was said and done in a message, in words; thinking and vendors' own parts are left out."""
+    """Return the text and actions of a message; reasoning and vendor-specific parts are left out."""
     out: list[str] = []
     for part in parts:
         match part:
@@ -301,7 +301,7 @@ def _words(parts: Sequence[Part]) -> str:
 
 
 def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
-    """Files, folders, turns and messages for the mention at the cursor; empty where there is none. Never raises."""
+    """Return files, folders, turns and messages for the mention at the cursor; empty if there is none. Never raises."""
     found = _TYPED.search(text_before_cursor)
     if found is None:
         return []

@@ -1,7 +1,7 @@
-"""Which files can be mentioned, and which of them somebody means who has typed a few letters.
+"""The files that can be mentioned, ranked by what the user has typed.
 
-Owns a list of the folder that is not older than it may be (reading it must never hold up typing) and the ranking by parts: `su/ag`
-finds `surfaces/agent.py`. Refuses: contents (`attaching`). Before: `workspace/files/listing`. After: `mention`.
+Owns a list of the folder with a limited age (reading it must never delay typing) and the ranking by parts: `su/ag`
+finds `surfaces/agent.py`. Refuses: contents (`attachments`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from backscroll.errors import BackscrollError
 from backscroll.workspace.files.files import Files
 from backscroll.workspace.files.listing import FolderWalk, list_files
 
-MOST = 40  # names that are offered
-_FILES = 20_000  # of a folder that are known by name
-_LISTED = 200  # lines of a folder that goes along with a message
-_SHORTEST = 2.0  # seconds for which a list is good; longer where it took long
+MOST = 40  # names offered
+_FILES = 20_000  # names of a folder that are kept
+_LISTED = 200  # lines of a folder listing attached to a message
+_SHORTEST = 2.0  # seconds for which a list is valid; longer if it took long to read
 _PATIENCE = 0.012  # seconds that typing may wait
-_ROOTS = 8  # folders whose lists are kept
-_SHARE = 20  # a list that took a second is good for this many
+_ROOTS = 8  # folders whose lists are cached
+_SHARE = 20  # a list that took a second to read is valid for this many
 
 
 @dataclass(frozen=True, slots=True)
 class _NameList:
-    """A list of names, the same without case, and until when it is good."""
+    """A list of names, the same in lower case, and until when it is valid."""
 
     names: tuple[str, ...]
     folded: tuple[str, ...]
@@ -42,9 +42,9 @@ _EMPTY = _NameList((), (), 0.0)
 
 
 def known_names(root: Path, patience: float = _PATIENCE) -> _NameList:
-    """Every file and folder (with `/` behind it) that is not ignored; as far as that is known by now.
+    """Return every file and folder (with `/` after it) that is not ignored, as far as known by now.
 
-    A list that is too old is made anew aside; whoever types waits for it no longer than `patience` and gets the one before.
+    A list that is too old is refreshed in the background; typing waits at most `patience` and then uses the previous one.
     """
     with _lock:
         held = _known.get(root)
@@ -60,7 +60,7 @@ def known_names(root: Path, patience: float = _PATIENCE) -> _NameList:
 
 
 def warm(root: Path, seconds: float = 30.0) -> None:
-    """Have the list ready before somebody types; waits until it is."""
+    """Prepare the list before the user types; waits until it is ready."""
     known_names(root, seconds)
 
 
@@ -69,7 +69,7 @@ def _look(root: Path) -> None:
     try:
         names = tuple(_names(root))
     except (BackscrollError, OSError):
-        names = ()  # the folder went away: there is nothing to offer
+        names = ()  # the folder is gone: there is nothing to offer
     now = time.monotonic()
     with _lock:
         if len(_known) > _ROOTS:
@@ -80,20 +80,20 @@ def _look(root: Path) -> None:
 
 
 def forget_names() -> None:
-    """Look anew next time."""
+    """Drop the cached lists."""
     with _lock:
         _known.clear()
 
 
 def _names(root: Path) -> Iterator[str]:
-    """The nearest first, as far as the list goes; what is protected cannot be mentioned."""
+    """Yield names, the nearest first, up to the limit; protected files cannot be mentioned."""
     for entry in islice(FolderWalk(Files(root)), _FILES):
         if not entry.protected and entry.kind in ("file", "folder", "link"):
             yield f"{entry.path}/" if entry.kind == "folder" else entry.path
 
 
 def found_names(root: Path, typed: str, most: int = MOST) -> list[str]:
-    """Names for what was typed, best first; nothing typed: what is at the top."""
+    """Return names for what was typed, best first; for nothing typed, the top level."""
     known = known_names(root)
     wanted = typed.casefold().removeprefix("./")
     if not wanted:
@@ -108,7 +108,7 @@ def found_names(root: Path, typed: str, most: int = MOST) -> list[str]:
 
 
 def file_names(root: Path, typed: str, most: int = MOST) -> list[str]:
-    """The same without folders."""
+    """Return the same without folders."""
     return [n for n in found_names(root, typed, most * 2) if not n.endswith("/")][:most]
 
 
@@ -117,7 +117,7 @@ def _order(name: str) -> tuple[bool, str]:
 
 
 def _rank(wanted: str, parts: Sequence[str], folded: str) -> int | None:
-    """How well a name fits, 0 best; None: not at all."""
+    """Return how well a name matches, 0 best; None: not at all."""
     if folded.startswith(wanted):
         return 0
     last = folded.rstrip("/").rpartition("/")[2]
@@ -133,7 +133,7 @@ def _rank(wanted: str, parts: Sequence[str], folded: str) -> int | None:
 
 
 def _parts_fit(parts: Sequence[str], names: Sequence[str]) -> bool:
-    """True where every part is found in a name of its own, in order, and the last one in the last."""
+    """Return True if every part is found in a path component of its own, in order, and the last one in the last."""
     at = 0
     for name in names:
         if at < len(parts) and parts[at] in name:
@@ -152,6 +152,6 @@ def _in_order(letters: str, name: str) -> bool:
 
 
 def folder_listing(files: Files, folder: str) -> tuple[str, bool]:
-    """What is in a folder, a line each, and whether there is more."""
+    """Return the contents of a folder, one per line, and whether there is more."""
     found = list_files(files, folder, limit=_LISTED)
     return found.text, found.cut

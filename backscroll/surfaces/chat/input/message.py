@@ -1,7 +1,7 @@
-"""A message from what was typed: the text as it is, with the pictures that were pasted and the files that it mentions.
+"""Building a message from input: the text as it is, with pasted images and mentioned files.
 
-Owns the marks of pasted pictures in the text: a picture goes along as long as its mark stands there. Before: `pasting`. After:
-`mention` and `attaching` make the content.
+Owns the marks of pasted images in the text: an image is attached as long as its mark is there. `mention` and
+`attachments` make the content.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Attachments:
-    """Pictures that wait for their message."""
+    """Images that wait for their message."""
 
     def __init__(self) -> None:
         self._files: dict[str, Path] = {}
         self._own: set[Path] = set()
 
     def add(self, path: Path, *, own: bool = False) -> str:
-        """Keep a picture; gives the mark that stands for it in the text. `own`: a file that we made for it."""
+        """Keep an image; return its mark for the text. `own`: a file that we made for it."""
         mark = f"[#{len(self._files) + 1} {path.name}]"
         self._files[mark] = path
         if own:
@@ -35,22 +35,22 @@ class Attachments:
         return mark
 
     def clean(self) -> None:
-        """Remove the files that we made: what was sent is in the record."""
+        """Remove the files that we made: what was sent is in the log."""
         for path in self._own:
             path.unlink(missing_ok=True)
         self._own.clear()
 
     def find_pictures(self, text: str) -> list[Path]:
-        """The pictures whose marks stand in a text; the others were taken back by deleting theirs."""
+        """Return the images whose marks are in a text; deleting a mark removes its image."""
         found = [path for mark, path in self._files.items() if mark in text]
         self._files.clear()
         return found
 
 
 def message(talk: Talk, text: str, attachments: Attachments, pastes: Pastes) -> Content:
-    """What is sent; a line is shown for everything that goes along, or cannot.
+    """Return the message to send; a line is shown for everything that is attached, or cannot be.
 
-    Only what was typed mentions files: an `@` in a long paste is a part of it.
+    Only typed text mentions files: an `@` in a long paste is part of the paste.
     """
     from rich.text import Text
 
@@ -65,7 +65,7 @@ def message(talk: Talk, text: str, attachments: Attachments, pastes: Pastes) -> 
 
 
 def _with_pastes(content: Content, pastes: Pastes) -> Content:
-    """Long pastes in place of their marks."""
+    """Return the content with long pastes in place of their marks."""
     parts = [
         replace(part, text=pastes.whole(part.text)) if isinstance(part, Words) else part
         for part in content.parts

@@ -1,8 +1,8 @@
-"""Long pastes in the input line: a short mark stands there for each, and the whole text is what is sent.
+"""Long pastes in the input line: each is shown as a short mark, and sent in full.
 
-Owns the marks, what they stand for, and when a paste is long enough for one. A mark that was deleted takes its text along; one that
-was only touched is nothing but letters. Marks live as long as the chat, so that history and questions in between bring them back.
-Refuses: telling files from text (`pasting`), keys (`keys`), keeping texts for the next chat (`history_file`).
+Owns the marks, their texts, and when a paste is long enough for one. Deleting a mark deletes its text; a mark that
+was edited is ordinary text. Marks live as long as the chat, so that history and questions in between restore them.
+Refuses: distinguishing files from text (`clipboard`), keys (`keys`), keeping texts for the next chat (`history_file`).
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Sequence
 
 from backscroll.surfaces.i18n import count
 
-#: A paste of more lines, or of more characters, is folded.
+#: A paste with more lines, or more characters, is folded.
 LINES, CHARACTERS = 10, 1000
 _MARK = re.compile(r"\[[^\[\]\n]{1,80} #[1-9][0-9]*\]")
 
 
 class Pastes:
-    """What the marks stand for."""
+    """The marks and their texts."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def fold(self, text: str, beside: str = "") -> str:
-        """What stands in the line for a paste: itself, or a mark; `beside` is what the line holds already."""
+        """Return what the line shows for a paste: itself, or a mark; `beside` is what the line holds already."""
         if text.count("\n") < LINES and len(text) <= CHARACTERS:
             return text
         return self.mark(text, beside)
 
     def mark(self, text: str, beside: str = "") -> str:
-        """A mark for a text, numbered within its line; the same text in the same place has the same one."""
+        """Return a mark for a text, numbered within its line; the same text in the same place has the same one."""
         lines = len(text.rstrip("\n").split("\n"))
         many = ("chat.pasted_lines", lines) if lines > 1 else ("chat.pasted_characters", len(text))
         number = len(self.marks(beside)) + 1
@@ -41,19 +41,19 @@ class Pastes:
             number += 1
 
     def marks(self, text: str) -> list[tuple[int, int]]:
-        """Where marks stand in a text."""
+        """Return the positions of marks in a text."""
         return [found.span() for found in _MARK.finditer(text) if found[0] in self._texts]
 
     def mark_at(self, text: str, cursor: int) -> tuple[int, int] | None:
-        """The mark that the cursor is in or right behind."""
+        """Return the mark that the cursor is in or right after."""
         return next(((a, b) for a, b in self.marks(text) if a < cursor <= b), None)
 
     def whole(self, text: str) -> str:
-        """A text with everything that its marks stand for; what a paste contains is not looked at again."""
+        """Return a text with the marks replaced by their texts; a paste's own contents are not searched for marks."""
         return "".join(self.pieces(text))
 
     def pieces(self, text: str) -> list[str]:
-        """What was typed and what was pasted, in turn: every second piece is a paste."""
+        """Return typed and pasted text in turn: every second piece is a paste."""
         out: list[str] = []
         end = 0
         for first, last in self.marks(text):
@@ -62,14 +62,14 @@ class Pastes:
         return [*out, text[end:]]
 
     def fold_pieces(self, pieces: Sequence[str]) -> str:
-        """Typed and pasted pieces in turn, as a line with marks."""
+        """Return typed and pasted pieces as a line with marks."""
         line = ""
         for index, piece in enumerate(pieces):
             line += self.mark(piece, line) if index % 2 else piece
         return line
 
     def fold_again(self, text: str, before: str) -> str:
-        """A text that was edited outside: pastes of the line before that stand in it unchanged get their marks back."""
+        """Return a text that was edited outside: pastes of the previous line that are unchanged get their marks back."""
         for first, last in self.marks(before):
             mark = before[first:last]
             text = text.replace(self._texts[mark], mark, 1)

@@ -1,7 +1,7 @@
-"""Small questions at the lower end of the terminal: one key, one line, one of a few.
+"""Short questions at the bottom of the terminal: one key, one line, one of a few options.
 
-Owns asking and nothing else: every question takes its lines away again when it is answered, so that what remains on the screen
-is what the asker prints. Escape and Ctrl-C turn away. Refuses: what the answers mean.
+Owns asking and nothing else: every question removes its lines when it is answered, so that only
+what the caller prints remains on the screen. Escape and Ctrl-C cancel. Refuses: what the answers mean.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from backscroll.surfaces.chat.input.typeahead import TypeaheadGuard
 
-#: What people press who write with an input method: the full-width letter, or the word itself.
+#: Keys as typed with an input method: the full-width letter, or the word itself.
 SAME_KEY: Mapping[str, str] = {"是": "y", "否": "n", "？": "?"}
-_ROWS = 12  # of a list that are shown at once
+_ROWS = 12  # entries of a list that are shown at once
 _PREVIEW = 6
 
 
 def press(words: str, keys: Sequence[str], ahead: TypeaheadGuard | None = None) -> str:
-    """One of these keys; empty where the person turned away. With `ahead`, keys pressed before it stood there do not count."""
+    """Return one of these keys; empty if the user cancelled. With `ahead`, keys pressed before the question appeared do not count."""
     bindings = _bindings()
 
     def any_key(event: KeyPressEvent) -> None:
@@ -45,14 +45,14 @@ def press(words: str, keys: Sequence[str], ahead: TypeaheadGuard | None = None) 
 
 
 def _room() -> int:
-    """Cells of a line of the question at hand."""
+    """Return the cells of a line of the current question."""
     from prompt_toolkit.application import get_app
 
     return max(20, get_app().output.get_size().columns - 1)
 
 
 def plain_key(typed: str) -> str:
-    """A key without regard to case, width or input method."""
+    """Return a key without regard to case, width or input method."""
     if len(typed) == 1 and 0xFF01 <= ord(typed) <= 0xFF5E:
         typed = chr(ord(typed) - 0xFEE0)
     return SAME_KEY.get(typed, typed).lower() if len(typed) == 1 else typed
@@ -61,7 +61,7 @@ def plain_key(typed: str) -> str:
 def ask(
     question: str, *, initial: str = "", lines: bool = False, ahead: TypeaheadGuard | None = None
 ) -> str | None:
-    """A line, or several; None where the person turned away. What was typed before goes in, unless `ahead` keeps it."""
+    """Ask for a line, or several; None if the user cancelled. Typed-ahead text goes in, unless `ahead` keeps it."""
     from prompt_toolkit import PromptSession
 
     bindings = _bindings()
@@ -84,7 +84,7 @@ def ask(
     )
     session.app.ttimeoutlen = 0.1
     session.app.timeoutlen = 0.5
-    session.app.renderer.cpr_not_supported_callback = None  # a slow line is no reason for a warning
+    session.app.renderer.cpr_not_supported_callback = None  # a slow line is not worth a warning
     if ahead is not None:
         ahead.begin(session.app, None)
     return session.prompt(default=initial, handle_sigint=False)
@@ -99,7 +99,7 @@ def choose(
     filtering: bool = False,
     ahead: TypeaheadGuard | None = None,
 ) -> int | None:
-    """One of a few, by arrow keys or number; with `filtering`, typing narrows the list. None: turned away."""
+    """Let the user choose by arrow keys or number; with `filtering`, typing narrows the list. None: cancelled."""
     if not options:
         return None
     chooser = ChoiceList(title, options, initial, preview, filtering=filtering)
@@ -107,7 +107,7 @@ def choose(
 
 
 class ChoiceList:
-    """A list in which one entry is marked."""
+    """A list in which one entry is selected."""
 
     def __init__(
         self,
@@ -123,22 +123,22 @@ class ChoiceList:
         self.preview = preview
         self.filtering = filtering
         self.take_typed_text = ""
-        self.mark = min(max(0, initial), len(options) - 1)  # in what is shown
+        self.mark = min(max(0, initial), len(options) - 1)  # index among the entries shown
 
     @property
     def shown(self) -> list[int]:
-        """The options that fit what was typed: every word of it, in any order."""
+        """The options that match the filter: every word of it, in any order."""
         words = self.take_typed_text.casefold().split()
         return [n for n, o in enumerate(self.options) if all(w in o.casefold() for w in words)]
 
     @property
     def chosen(self) -> int | None:
-        """The option that is marked."""
+        """The selected option."""
         shown = self.shown
         return shown[min(self.mark, len(shown) - 1)] if shown else None
 
     def move(self, by: int) -> None:
-        """Mark another one; the ends meet."""
+        """Move the selection; the ends wrap around."""
         size = len(self.shown)
         self.mark = (min(self.mark, size - 1) + by) % size if size else 0
 
@@ -149,7 +149,7 @@ class ChoiceList:
         return move_selection
 
     def type(self, text: str) -> int | None:
-        """A key that is no arrow: a number chooses at once, letters narrow the list."""
+        """Handle a key other than an arrow: a number chooses at once, letters narrow the list."""
         if self.filtering:
             self.take_typed_text, self.mark = self.take_typed_text + text, 0
             return None
@@ -159,7 +159,7 @@ class ChoiceList:
         return None
 
     def bindings(self) -> KeyBindings:
-        """The keys."""
+        """Return the key bindings."""
         from prompt_toolkit.keys import Keys
 
         bindings = _bindings()
@@ -186,7 +186,7 @@ class ChoiceList:
         return bindings
 
     def fragments(self) -> StyleAndTextTuples:
-        """What is drawn: title, the entries around the mark, a preview."""
+        """Return what is drawn: title, the entries around the selection, a preview."""
         from prompt_toolkit.application import get_app
 
         size = get_app().output.get_size()
@@ -226,7 +226,7 @@ def _bindings() -> KeyBindings:
 
 
 def _suspend(event: KeyPressEvent) -> None:
-    """Ctrl-Z: back to the shell; the question stands there again after `fg`."""
+    """Suspend to the shell on Ctrl-Z; the question is shown again after `fg`."""
     event.app.suspend_to_background(suspend_group=False)
 
 
@@ -251,7 +251,7 @@ def _newline(event: KeyPressEvent) -> None:
 
 
 def _leave_empty(event: KeyPressEvent) -> None:
-    """Ctrl-D turns away from an empty line; in a line it deletes, as everywhere."""
+    """Cancel on Ctrl-D in an empty line; in a line it deletes, as everywhere."""
     if event.current_buffer.text:
         event.current_buffer.delete()
     else:
@@ -259,7 +259,7 @@ def _leave_empty(event: KeyPressEvent) -> None:
 
 
 def _waiting(ahead: TypeaheadGuard | None) -> StyleAndTextTuples:
-    """What stands there as long as a question does not listen; empty once it does."""
+    """Return what is shown while a question does not accept keys yet; empty once it does."""
     if ahead is None or ahead.listens:
         return []
     if not ahead.typing:
@@ -283,7 +283,7 @@ def _run(
     app: Application[Any] = Application(
         Layout(window), key_bindings=bindings, erase_when_done=True, full_screen=False
     )
-    # Escape is a key of its own here: whoever presses it and then another means two keys.
+    # Escape is a key of its own here: Escape followed by another key means two keys.
     app.ttimeoutlen = app.timeoutlen = 0.1
     app.renderer.cpr_not_supported_callback = None
     if ahead is not None:

@@ -1,8 +1,8 @@
-"""Keys that were pressed before a question stood on the screen: kept for the next message, never an answer.
+"""Keys pressed before a question appeared: kept for the next message, never an answer.
 
-Owns the moment in which a question begins to listen. Whatever lies in the keyboard when its first picture is drawn goes aside. And
-who is in the middle of typing then cannot mean the question either: their keys go aside too until they pause, and the question
-says so. Ctrl-C is heard at any time. Refuses: drawing questions (`asking`), keeping what goes aside (`interrupting`).
+Owns the moment in which a question begins to accept keys. Everything in the keyboard buffer when it is first drawn is put aside. A
+user who is in the middle of typing cannot mean the question either: their keys are put aside too until they pause, and the question
+says so. Ctrl-C works at any time. Refuses: drawing questions (`questions`), keeping what is put aside (`interrupts`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from prompt_toolkit.application import Application
     from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 
-#: Seconds without a key after which somebody has stopped typing.
+#: Seconds without a key after which the user has stopped typing.
 PAUSE = 0.6
 
 
 class TypeaheadGuard:
-    """Guards questions; `keep` gets what goes aside, `heard` says when a key was last pressed while nobody asked."""
+    """Guards questions; `keep` receives what is put aside, `heard` returns when a key was last pressed without a question."""
 
     def __init__(
         self,
@@ -34,21 +34,21 @@ class TypeaheadGuard:
         self._heard = heard
         self._clock = clock
         self._pause = pause
-        self._last = 0.0  # when a key went aside
+        self._last = 0.0  # when a key was last put aside
         self._drawn = True
         self._app: Application[Any] | None = None
-        self._away: str | None = None  # what a question gives whose person turns away
+        self._away: str | None = None  # the result of a cancelled question
         self.listens = True
         self.stopped = False
         """The person wants to stop: whatever is asked from now on is turned away from."""
 
     @property
     def typing(self) -> bool:
-        """True where the person was just typing: the question waits until they pause."""
+        """True if the user was just typing: the question waits until they pause."""
         return self._get_remaining_pause() > 0
 
     def begin(self, app: Application[Any], away: str | None) -> None:
-        """Before an application runs: its first picture is empty, and keys count from the moment in which it asks."""
+        """Prepare an application: it is first drawn empty, and keys count from the moment in which it asks."""
         from prompt_toolkit.input.typeahead import get_typeahead
 
         self.listens = self._drawn = False
@@ -57,7 +57,7 @@ class TypeaheadGuard:
         app.after_render += self._stands
 
     def guard(self, bindings: KeyBindings, away: Callable[[KeyPressEvent], None]) -> None:
-        """As long as a question does not listen, keys go aside; Ctrl-C turns away."""
+        """Put keys aside while a question does not accept them; Ctrl-C cancels."""
         from prompt_toolkit.filters import Condition
         from prompt_toolkit.keys import Keys
 
@@ -67,7 +67,7 @@ class TypeaheadGuard:
             self._aside(event.key_sequence)
 
         def where(event: KeyPressEvent) -> None:
-            # The terminal's answer to where the cursor is: it comes by the keyboard, and is no key.
+            # The terminal's reply to the cursor position query: it arrives as keyboard input, but is not a key.
             event.app.renderer.report_absolute_cursor_row(int(event.data[2:-1].split(";")[0]))
 
         bindings.add(Keys.Any, filter=deaf, eager=True)(aside)
@@ -75,7 +75,7 @@ class TypeaheadGuard:
         bindings.add("c-c", filter=deaf, eager=True)(away)
 
     def stop(self) -> None:
-        """Ctrl-C came as a signal, a moment before the question took the keyboard; for a handler of signals."""
+        """Handle Ctrl-C as a signal, just before the question took the keyboard; for a signal handler."""
         self.stopped = True
         app = self._app
         if app is not None and app.is_running and app.loop is not None:
@@ -87,7 +87,7 @@ class TypeaheadGuard:
             app.exit(result=self._away)
 
     def _stands(self, app: Application[Any]) -> None:
-        """The first picture is drawn: what was pressed until now goes aside."""
+        """Handle the first drawing: everything pressed until now is put aside."""
         if self._drawn:
             return
         self._drawn = True
@@ -104,7 +104,7 @@ class TypeaheadGuard:
         app.invalidate()
 
     async def _settle(self, app: Application[Any]) -> None:
-        """Listen once there was a pause."""
+        """Accept keys after a pause."""
         while (left := self._get_remaining_pause()) > 0:  # noqa: ASYNC110 - waits for nothing to happen
             await asyncio.sleep(left)
         self.listens = True

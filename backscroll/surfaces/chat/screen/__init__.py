@@ -1,1 +1,1 @@
-"""What the chat draws: answers as they come, tool lines, diffs, status, the picker."""
+"""Drawing of the chat: answers as they arrive, tool lines, diffs, status, the picker."""

@@ -1,6 +1,6 @@
-"""The first lines of a chat: what, where, who answers, how to get help.
+"""The first lines of a chat: version, folder, model, how to get help.
 
-Owns those lines. Everything in them that somebody else wrote (titles, folders) is made safe.
+Owns those lines. Text in them from elsewhere (titles, folders) is made safe.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
 
-_LAST = 2  # messages that are shown of a thread that goes on
-_LOOKED = 40  # messages among which they are looked for
+_LAST = 2  # messages shown of a resumed thread
+_LOOKED = 40  # messages that are searched for them
 
 
 def header(talk: Talk) -> list[Text]:
-    """The header, and the last words of a thread that is older than this chat."""
+    """Return the header, and the last messages of a thread that is older than this chat."""
     agent, info = talk.agent, talk.thread.info
     room = max(20, talk.console.size.width - 1)
     who = t("chat.offline_header") if agent.offline else _who(agent.provider_name, agent.model)
@@ -49,7 +49,7 @@ def header(talk: Talk) -> list[Text]:
 
 
 def _last_words(messages: Sequence[Message]) -> list[Message]:
-    """What was said last: not what tools gave, nor commands that the person ran."""
+    """Return the last messages, without tool results and commands that the user ran."""
     spoken = [m for m in messages if m.role in {"user", "assistant"} and m.text.strip()]
     return [m for m in spoken if "person" not in str(m.content.metadata.get("act"))][-_LAST:]
 
@@ -66,7 +66,7 @@ def _folder(root: Path) -> str:
 
 
 def _end_of(folder: str, room: int) -> str:
-    """As much of a path as fits: its end tells where one is."""
+    """Return as much of a path's end as fits."""
     parts = folder.split("/")
     for first in range(len(parts)):
         shown = "/".join(("…", *parts[first:])) if first else folder

@@ -1,4 +1,4 @@
-"""The console of a chat: its colours, and a text that is never read as a command of the drawing."""
+"""The console of a chat: its colours; text is never interpreted as markup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.theme import Theme
 
 
 def make_console() -> Console:
-    """The console of a chat: nothing in a text is taken for a command of the drawing."""
+    """Make the console of a chat, which never interprets text as markup."""
     looks = Theme(
         {"markdown.code": "bold cyan", "markdown.code_block": "none", "markdown.item.number": "cyan"}
     )

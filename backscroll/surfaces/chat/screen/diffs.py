@@ -1,6 +1,6 @@
-"""Diffs in colour, and no longer than one wants to see.
+"""Diffs in colour, shortened for the terminal.
 
-Owns how a unified diff looks in a terminal. Everything in it was written by somebody else, so it is made safe first.
+Owns how a unified diff looks in a terminal. Its text comes from elsewhere, so it is made safe first.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from rich.text import Text
 from backscroll.surfaces.chat.screen.invisible_characters import reveal_invisible
 from backscroll.surfaces.i18n import t
 
-#: Lines of a diff that are shown before one asks for all.
+#: Lines of a diff that are shown at first.
 BRIEF = 30
 _STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 _HEADERS = ("diff --git ", "similarity ", "rename ", "new file", "deleted file", "new mode")
 
 
 def diff_lines(diff: str, most: int | None = BRIEF) -> list[Text]:
-    """A unified diff, line by line; with `most`, the beginning and how much is left."""
+    """Return a unified diff as lines; with `most`, only the beginning and how much is left."""
     lines = _telling(reveal_invisible(diff).rstrip("\n").split("\n")) if diff.strip() else []
     shown = lines if most is None or len(lines) <= most + 1 else lines[:most]
     out = [_line(line) for line in shown]
@@ -29,7 +29,7 @@ def diff_lines(diff: str, most: int | None = BRIEF) -> list[Text]:
 
 
 def count_changes(diff: str) -> tuple[int, int]:
-    """Lines that a diff adds and takes away."""
+    """Count the lines that a diff adds and removes."""
     added = removed = 0
     for line in diff.split("\n"):
         if line.startswith("+") and not line.startswith("+++ "):
@@ -40,7 +40,7 @@ def count_changes(diff: str) -> tuple[int, int]:
 
 
 def _telling(lines: Sequence[str]) -> list[str]:
-    """Without what only machines read: the hashes, and the first line of a file whose name stands below it once more."""
+    """Return lines without what only machines read: the hashes, and the first line of a file whose name is repeated below it."""
     out: list[str] = []
     for number, line in enumerate(lines):
         named = line.startswith("diff --git ") and any(

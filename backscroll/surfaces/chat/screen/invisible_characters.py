@@ -1,7 +1,7 @@
-"""Characters that cannot be seen, made visible where somebody decides on what they read.
+"""Making invisible characters visible where the user decides on a text.
 
-Owns which those are: zero-width characters, soft hyphens, marks of writing direction. With them a command can read otherwise than
-it runs. Conversations are drawn without this (`surfaces/screen/plain` is enough there: emoji are joined by such characters).
+Owns which those are: zero-width characters, soft hyphens, marks of writing direction. With them a command may read differently
+than it runs. Conversations are drawn without this (`surfaces/screen/plain` is enough there: such characters join emoji).
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ _UNSEEN = re.compile(
 
 
 def reveal_invisible(text: str) -> str:
-    """Text that a terminal shows and never obeys, with a sign for everything that would not be seen."""
+    """Return text that is safe in a terminal, with a sign for everything invisible."""
     return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", safe(text))

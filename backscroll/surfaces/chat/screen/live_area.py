@@ -1,8 +1,8 @@
-"""The lower end of the terminal while an agent works: what is done is printed for good, what still moves is drawn again below it.
+"""The live area at the bottom of the terminal: finished output is printed permanently, running output is redrawn below it.
 
-Owns the live lines (an open block, a running tool, the status line), their erasing and redrawing, and the clock that turns the
-spinner. What was printed scrolls away like any other output; nothing takes the whole screen. Without a terminal there are no
-live lines at all. Refuses: deciding what to draw (`player`) and reading keys (`interrupting`).
+Owns the live lines (an open block, a running tool, the status line), erasing and redrawing them, and the clock of the
+spinner. Printed lines scroll away like any other output; nothing takes the whole screen. Without a terminal there are no
+live lines at all. Refuses: deciding what to draw (`player`) and reading keys (`interrupts`).
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-#: A terminal that knows it shows everything between these two at once; others ignore them.
+#: Synchronized output: a terminal that supports it shows everything between these two at once; others ignore them.
 _TOGETHER, _SHOWN = "\x1b[?2026h", "\x1b[?2026l"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
-_TICK = 0.1  # seconds between two pictures of the spinner
+_TICK = 0.1  # seconds between two frames of the spinner
 _SOFT = 0.04  # seconds in which several pieces of an answer are drawn together
-#: A picture that took long to make (a very long block) is made more seldom: at the most this share of the time is drawing.
+#: A frame that took long to draw (a very long block) is drawn less often: drawing takes at most this share of the time.
 _SHARE = 4
-#: Lines of the screen that live lines leave to what was printed before.
+#: Lines of the screen that live lines leave to earlier output.
 _LEFT = 4
 
 
 class LiveArea:
-    """Printing above, live lines below."""
+    """Prints above, live lines below."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console
         self.lock = threading.RLock()
         self._clock = clock
         self._lines: Callable[[], Sequence[Text]] | None = None
-        self._drawn: list[int] = []  # cells of the live lines that stand on the screen
+        self._drawn: list[int] = []  # widths of the live lines on the screen
         self._last = 0.0
         self._cost = 0.0
         self._paused = 0
@@ -45,17 +45,17 @@ class LiveArea:
 
     @property
     def live(self) -> bool:
-        """True where there is a terminal to draw on, and it can take lines away again."""
+        """True if there is a terminal to draw on that can erase lines."""
         return self.console.is_terminal and not self.console.is_dumb_terminal
 
     @property
     def room(self) -> int:
-        """How many live lines there may be."""
+        """The maximum number of live lines."""
         return max(2, self.console.size.height - _LEFT)
 
     @contextmanager
     def drawing(self, lines: Callable[[], Sequence[Text]]) -> Generator[None]:
-        """Draw these lines, again and again, as long as the block runs."""
+        """Draw these lines, repeatedly, as long as the block runs."""
         if not self.live:
             yield
             return
@@ -76,7 +76,7 @@ class LiveArea:
 
     @contextmanager
     def pause_drawing(self) -> Generator[None]:
-        """Take the live lines away, so that somebody can be asked."""
+        """Remove the live lines, so that the user can be asked."""
         with self.lock:
             self._paused += 1
             if self._lines is not None:
@@ -91,7 +91,7 @@ class LiveArea:
                     self._draw()
 
     def print(self, *what: RenderableType) -> None:
-        """Print for good, above the live lines: each thing on lines of its own, and all of them at once."""
+        """Print permanently, above the live lines: each thing on lines of its own, all at once."""
         with self.lock:
             if not self._drawn:
                 for each in what:
@@ -103,7 +103,7 @@ class LiveArea:
             self._write(_TOGETHER + self._erasing() + caught.get() + self._picture() + _SHOWN)
 
     def touch(self) -> None:
-        """Something has changed: draw it soon."""
+        """Request a redraw soon."""
         if not self.live:
             return
         with self.lock:
@@ -111,18 +111,18 @@ class LiveArea:
                 self._draw()
 
     def leave(self) -> None:
-        """Take the live lines away because the program is suspended; safe in a signal handler."""
+        """Remove the live lines because the program is suspended; safe in a signal handler."""
         if self._lines is not None and not self._paused:
             self._write_past(f"{self._erasing()}{_SHOW}")
 
     def come_back(self) -> None:
-        """Go on after that: what stands on the screen is somebody else's."""
+        """Resume after that: the screen now shows other output."""
         self._drawn = []
         if self._lines is not None and not self._paused:
             self._write_past(f"\r\n{_HIDE}")
 
     def _write_past(self, text: str) -> None:
-        """Past the buffer, in the middle of which the program may be interrupted."""
+        """Write past the buffer, in the middle of which the program may be interrupted."""
         os.write(self.console.file.fileno(), text.encode())
 
     def _tick(self, stop: threading.Event) -> None:
@@ -140,7 +140,7 @@ class LiveArea:
         self._cost = self._last - began
 
     def _picture(self) -> str:
-        """The live lines as they are written; each is cut so that no terminal wraps it."""
+        """Return the live lines as they are written; each is cut so that no terminal wraps it."""
         if self._lines is None or self._paused:
             return ""
         width = max(8, self.console.size.width - 1)
@@ -154,7 +154,7 @@ class LiveArea:
         return caught.get()
 
     def _erasing(self) -> str:
-        """What takes the live lines away. Most terminals that were made narrower have wrapped them meanwhile."""
+        """Return what erases the live lines. Most terminals that became narrower have wrapped them meanwhile."""
         before, self._drawn = self._drawn, []
         if not before:
             return ""
@@ -169,7 +169,7 @@ class LiveArea:
 
 
 def wraps_again(environment: Mapping[str, str]) -> bool:
-    """True for a terminal that wraps its lines anew when its width changes; a few old ones cut them off instead."""
+    """Return True for a terminal that rewraps its lines when its width changes; a few old ones cut them off instead."""
     kind = environment.get("TERM", "")
     if "XTERM_VERSION" in environment or kind.startswith(("linux", "rxvt")):
         return False

@@ -1,7 +1,7 @@
-"""How Markdown looks in the terminal: paragraphs that wrap between Chinese characters, plain headings, code in the terminal's own colours.
+"""Markdown in the terminal: paragraphs that wrap between Chinese characters, plain headings, code in the terminal's own colours.
 
-Owns rendering one block to lines. Text must be safe already (`surfaces/screen/plain`). Addresses are written out, never hidden
-behind words: what one reads is where a link goes. Refuses: cutting a stream into blocks (`markdown_stream`).
+Owns rendering one block to lines. Text must be safe already (`surfaces/screen/plain`). URLs are written out, never hidden
+behind text: the user sees where a link goes. Refuses: cutting a stream into blocks (`markdown_stream`).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import MarkdownElement
 
-#: A theme made of the sixteen colours that a terminal's user has chosen: readable on dark and on light ground.
+#: A theme of the sixteen colours that the user has chosen for the terminal: readable on dark and on light backgrounds.
 _THEME = "ansi_dark"
 Lines = list[list[Segment]]
 
 
 class _Paragraph(rich_markdown.Paragraph):
-    """A paragraph whose lines are broken by the rules of Chinese typesetting too."""
+    """A paragraph that also wraps by the rules of Chinese typesetting."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from wrap_text(self.text, options.max_width)
 
 
 class _Heading(rich_markdown.Heading):
-    """A heading on the left, whatever its level."""
+    """A left-aligned heading, whatever its level."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = self.text.copy()
@@ -41,7 +41,7 @@ class _Heading(rich_markdown.Heading):
 
 
 class _Code(rich_markdown.CodeBlock):
-    """Code, two cells in, without a ground of its own, so that it can be copied."""
+    """Code, indented by two cells, without a background, so that it can be copied."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = max(8, options.max_width - 2)
@@ -75,7 +75,7 @@ class MarkdownStyle(rich_markdown.Markdown):
 
 
 def block_lines(console: Console, source: str, room: int) -> Lines:
-    """A block as lines of segments, without blank lines around it."""
+    """Return a block as lines of segments, without blank lines around it."""
     options = console.options.update(width=max(8, room), height=None)
     lines = [_trim_line(line) for line in console.render_lines(MarkdownStyle(source), options, pad=False)]
     while lines and not _has_text(lines[0]):
@@ -86,12 +86,12 @@ def block_lines(console: Console, source: str, room: int) -> Lines:
 
 
 def as_texts(lines: Lines) -> list[Text]:
-    """Lines as texts, for the live part of the screen or for printing one by one."""
+    """Return lines as texts, for the live area or for printing one by one."""
     return [Text.assemble(*((s.text, s.style or "") for s in line if not s.control)) for line in lines]
 
 
 def wrap_text(text: Text, room: int) -> list[Text]:
-    """A text in lines that fit; styles go along."""
+    """Return a text in lines that fit, with its styles."""
     out: list[Text] = []
     for line in text.split("\n", allow_blank=True):
         plain = line.plain
@@ -112,7 +112,7 @@ def wrap_text(text: Text, room: int) -> list[Text]:
 
 
 def _trim_line(line: list[Segment]) -> list[Segment]:
-    """Without the spaces at the end, which a narrower window would wrap."""
+    """Return a line without trailing spaces, which a narrower window would wrap."""
     out = [s for s in line if not s.control]
     while out and not out[-1].text.strip(" ") and not (out[-1].style and out[-1].style.bgcolor):
         out.pop()

@@ -1,7 +1,7 @@
-"""Markdown that arrives in pieces, cut into blocks that will not change any more and one that still may.
+"""Streamed Markdown, cut into finished blocks and one that may still change.
 
-Owns the cutting. A block is done when another one has begun on a whole line after it; an item of a list when the next one has.
-So what was printed for good never has to be taken back, and only the last block is drawn again. Text is made safe for a
+Owns the cutting. A block is finished when another one has begun on a whole line after it; an item of a list when the next one has.
+So printed output never has to be taken back, and only the last block is redrawn. Text is made safe for a
 terminal on the way in. Refuses: drawing (`markdown_look`, `player`).
 """
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FENCE = re.compile(r"\s*(```|~~~)[^`\n]*\n")
-_LONG_CODE = 60  # lines of open code that are held back at the most
+_LONG_CODE = 60  # maximum lines of open code that are held back
 _LISTS = {"bullet_list_open", "ordered_list_open"}
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """One block of Markdown that is whole. `close`: it follows the one before without a blank line (items of a list)."""
+    """One finished block of Markdown. `close`: it follows the previous one without a blank line (items of a list)."""
 
     source: str
     close: bool = False
@@ -40,32 +40,32 @@ def _parser() -> MarkdownIt:
 
 
 class MarkdownStream:
-    """Takes pieces of an answer, gives blocks."""
+    """Takes pieces of an answer, returns blocks."""
 
     def __init__(self) -> None:
-        self._text = ""  # what is not given away as a block yet
+        self._text = ""  # the text not returned as a block yet
         self._held = ""  # a carriage return at the end of a piece: its line feed may be in the next
         self._close = False
-        self._rows = 0  # characters of the open block that are a table for certain; 0: it is none, or nobody has looked yet
+        self._rows = 0  # characters of the open block known to be a table; 0: it is not one, or is unchecked
 
     @property
     def open(self) -> MarkdownBlock | None:
-        """The block that still may change; None where there is nothing."""
+        """The block that may still change; None if there is none."""
         return MarkdownBlock(self._text, self._close) if self._text.strip() else None
 
     @property
     def is_table(self) -> bool:
-        """True where the open block is a table: each new row may change the width of all."""
+        """True if the open block is a table: each new row may change the width of all."""
         lines = self._text.lstrip("\n").split("\n", 2)
         return len(lines) > 1 and "|" in lines[0] and set(lines[1]) <= set("|-: ") and "-" in lines[1]
 
     @property
     def is_single(self) -> bool:
-        """True where what is open is one block for certain, not two of which the second has not shown what it is."""
+        """True if the open text is certainly one block, not two of which the second is still undecided."""
         return len(_starts(_parser().parse(self._text))) == 1
 
     def feed(self, piece: str) -> list[MarkdownBlock]:
-        """More of the text; gives the blocks that are whole now."""
+        """Add a piece of text; return the blocks that are finished now."""
         piece = self._held + piece
         self._held = "\r" if piece.endswith("\r") else ""
         piece = safe(piece.removesuffix("\r"))
@@ -76,7 +76,7 @@ class MarkdownStream:
         return self._cut_code() if self._inside_code() else self._cut()
 
     def finish(self) -> list[MarkdownBlock]:
-        """Nothing more comes: the rest, as blocks."""
+        """Return the rest, as blocks, at the end of the text."""
         self._text += safe(self._held) + "\n"
         self._held = ""
         done = self._cut()
@@ -85,16 +85,16 @@ class MarkdownStream:
         return [*done, *([last] if last else [])]
 
     def drop(self) -> None:
-        """What came is not valid any more: begin again with nothing."""
+        """Discard everything: the text so far is void."""
         self._text, self._held, self._close, self._rows = "", "", False, 0
 
     def _inside_code(self) -> bool:
-        """True where a fence is open and nothing can have closed it: long code is not parsed again for every line."""
+        """Return True if a fence is open and nothing can have closed it: long code is not parsed again for every line."""
         began = _FENCE.match(self._text)
         return began is not None and self._text.find(began[1], began.end()) < 0
 
     def _cut_code(self) -> list[MarkdownBlock]:
-        """Code that is very long is given in parts, each a fence of its own: drawing it stays quick however long it gets."""
+        """Return very long code in parts, each a fence of its own: drawing stays fast however long it gets."""
         whole = self._text[: self._text.rfind("\n") + 1]
         lines = whole.splitlines(keepends=True)
         if len(lines) <= _LONG_CODE:
@@ -108,9 +108,9 @@ class MarkdownStream:
         return [MarkdownBlock(f"{head}{body}{began[1]}\n", close)]
 
     def _cut(self) -> list[MarkdownBlock]:
-        """Take away what is whole. The last line counts only when it has ended: `#` may become a word with a hash.
+        """Remove and return what is finished. The last line counts only when it has ended: `#` may become a word with a hash.
 
-        Or when it cannot be anything but a new paragraph: a letter at its beginning, after an empty line.
+        Or when it can only be a new paragraph: a letter at its beginning, after an empty line.
         """
         whole = self._text[: self._text.rfind("\n") + 1]
         if whole.endswith("\n\n") and self._text[len(whole) :][:1].isalpha():
@@ -136,7 +136,7 @@ class MarkdownStream:
         return out
 
     def _only_rows(self, whole: str) -> bool:
-        """True where nothing but rows was added to a table: a long one is not parsed again for every row."""
+        """Return True if only rows were added to a table: a long one is not parsed again for every row."""
         if not self._rows or not all(line.startswith("|") for line in whole[self._rows :].split("\n")[:-1]):
             return False
         self._rows = len(whole)
@@ -144,12 +144,12 @@ class MarkdownStream:
 
 
 def _is_open_table(token: Token, whole: str) -> bool:
-    """True for a table that the next line can add to: a blank line has not ended it."""
+    """Return True for a table that the next line can extend: no blank line has ended it."""
     return token.type == "table_open" and token.map is not None and token.map[1] == whole.count("\n")
 
 
 def _starts(tokens: list[Token]) -> list[tuple[int, bool]]:
-    """Where blocks begin: the line, and whether it is a further item of the same list."""
+    """Return where blocks begin: the line, and whether it is a further item of the same list."""
     out: list[tuple[int, bool]] = []
     items = 0
     for token in tokens:
@@ -163,5 +163,5 @@ def _starts(tokens: list[Token]) -> list[tuple[int, bool]]:
         elif token.level == 1 and token.type == "list_item_open":
             out.append((token.map[0], items > 0))
             items += 1
-    # What stands before the first block (blank lines, definitions of links) goes with it.
+    # Text before the first block (blank lines, link definitions) goes with it.
     return [(0, False), *out[1:]] if out else []

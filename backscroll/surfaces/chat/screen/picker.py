@@ -1,7 +1,7 @@
-"""Choosing a past conversation: a list that narrows as one types, with the last words of the one that is marked.
+"""The thread picker: a list that narrows with typing, with a preview of the selected thread.
 
-Owns what such a list says about a thread. Only as many threads are read as anybody would look through, and a preview is read when
-its thread is marked. Refuses: what to do with the choice (`starting`, `/threads`).
+Owns the labels of threads. Only a limited number of threads is read, and a preview is read when
+its thread is selected. Refuses: what to do with the choice (`startup`, `/threads`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from backscroll.engine.engine import Engine
     from backscroll.vocab.thread import ThreadInfo
 
-_MOST = 500  # threads that are offered
+_MOST = 500  # threads offered
 _LAST = 3  # messages of a preview
-_LOOKED = 30  # newest messages among which they are looked for
+_LOOKED = 30  # newest messages that are searched for them
 _EXCERPT = 300
 
 
 def pick_thread(engine: Engine, root: Path | None = None) -> ThreadInfo | None:
-    """A past thread, those of this folder first; None where there is none, or the person turned away."""
+    """Let the user pick a past thread, those of this folder first; None if there is none, or the user cancelled."""
     infos = list_threads(engine, root)
     seen: dict[int, str] = {}
 
@@ -44,18 +44,18 @@ def pick_thread(engine: Engine, root: Path | None = None) -> ThreadInfo | None:
 
 
 def list_threads(engine: Engine, root: Path | None = None) -> Sequence[ThreadInfo]:
-    """The threads with something in them, newest first; those of a folder before the others."""
+    """Return the threads that are not empty, newest first; those of a folder before the others."""
     infos = [i for i in engine.threads(limit=_MOST) if i.messages and not i.forgotten]
     return sorted(infos, key=lambda info: not (root is not None and of_folder(info, root)))
 
 
 def of_folder(info: ThreadInfo, root: Path) -> bool:
-    """True for a thread that works in a folder."""
+    """Return True for a thread that works in a folder."""
     return info.metadata.get("workspace") == str(root)
 
 
 def label(info: ThreadInfo) -> str:
-    """A thread in one line."""
+    """Return a thread as one line."""
     facts = [
         one_line(title_of(info)),
         count("words.messages", info.messages),
@@ -67,13 +67,13 @@ def label(info: ThreadInfo) -> str:
 
 
 def preview_of(engine: Engine, info: ThreadInfo) -> str:
-    """The last words of a thread."""
+    """Return the last messages of a thread."""
     lines: list[str] = []
     for message in engine.thread(info.id).recent(_LOOKED):
         words = one_line(message.text[:_EXCERPT])
         if words and message.role in {
             "user",
             "assistant",
-        }:  # instructions and results say little about a talk
+        }:  # system texts and tool results say little about a conversation
             lines.append(f"{t(f'roles.{message.role}')}: {words}")
     return "\n".join(lines[-_LAST:])

@@ -1,8 +1,8 @@
-"""Draws what an agent does, as it happens.
+"""Draws the events of a run as they arrive.
 
-Owns the order of things on the screen: whole blocks of the answer printed for good, the open one below them, thinking while it
-lasts and then folded, tool calls as lines, the status line at the end. Before: `agent/loop/loop` (happenings). After: `drawing` (the
-screen). Refuses: reading keys, asking the person.
+Owns the order on the screen: finished blocks of the answer printed permanently, the open one below them, reasoning while it
+lasts and then folded, tool calls as lines, the status line at the end. Refuses: the screen
+(`live_area`), reading keys, asking the user.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.screen.live_area import LiveArea
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_THINKING = 3  # lines of thinking that are shown while it lasts
-_ESTIMATE = 0.5  # seconds between two looks at what an answer costs while it comes
+_THINKING = 3  # lines of reasoning shown while it lasts
+_ESTIMATE = 0.5  # seconds between two updates of the cost of an answer in progress
 _WIDEST = 110  # cells of running text: longer lines are hard to read
-#: What came of an answer is not valid any more, and comes again from the beginning.
+#: The answer so far is void, and comes again from the beginning.
 _AGAIN = {"again", "retry", "cut", "overflow"}
 _LIMITS = {"limit", "continued", "cut_call", "calls", "repeated"}
 
@@ -78,45 +78,45 @@ class Player:
         self.region = region
         self.figures = figures
         self.finished: Finished | None = None
-        self.stopping = False  # the person wants to stop; it may take a moment
+        self.stopping = False  # the user wants to stop; it may take a moment
         self._folds = folds
         self._counted = counted
         self._proposed: Mapping[str, Proposal] = (
             {} if proposed is None else proposed
-        )  # what the person was asked about, by call
+        )  # what the user was asked about, by call id
         self._clock = clock
         self._began = clock()
         self._stream = MarkdownStream()
         self._commit_changes = 0  # lines of the open block that are printed already
-        self._relieved = 0  # … about, when that was last looked at
-        self._width = 0  # … and at which width
+        self._relieved = 0  # … the block height, roughly, that is drawn again beyond this
+        self._width = 0  # … the width it is drawn at; 0: the current one
         self._last_drawn: tuple[tuple[str, int], list[Text]] = (("", 0), [])
         self._thinking = ""
         self._thought_at = 0.0
         self._forming: dict[int, Forming] = {}
         self._running: dict[str, ToolProgress] = {}
-        self._before = ""  # what was printed last: text, fold, note
+        self._before = ""  # the kind of the last output: text, fold, note
         self._spoke = False
-        self._estimate_cost = owed  # what so many tokens (sent, cached, received) would cost
-        self._asked_for: Asked | None = None  # the prompt whose answer still comes
-        self._came = 0.0  # tokens of it, roughly
-        self._estimate_tokens = 0.0  # when that was last put into the figures
+        self._estimate_cost = owed  # the cost of this many tokens (sent, cached, received)
+        self._asked_for: Asked | None = None  # the prompt whose answer is in progress
+        self._came = 0.0  # its tokens, roughly
+        self._estimate_tokens = 0.0  # when the figures were last updated
 
-    # -- taking ----------------------------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------------------
 
     def play(self, happenings: Iterable[Happening]) -> Finished | None:
-        """Draw until the end; gives how the run ended, None where it was left."""
+        """Draw until the end; return how the run ended, None if it was abandoned."""
         with self.region.drawing(self.lines):
             for happening in happenings:
                 with self.region.lock:
                     self.take(happening)
                 self.region.touch()
             with self.region.lock:
-                self._end_text()  # a run that ends without saying so loses nothing of what it said
+                self._end_text()  # a run that ends without an end event keeps its text
         return self.finished
 
     def take(self, happening: Happening) -> None:
-        """Draw one thing."""
+        """Draw one event."""
         match happening:
             case Said() | Thought():
                 self._handle_text(happening)
@@ -131,7 +131,7 @@ class Player:
             case Asked():
                 self._handle_asked(happening)
             case Began():
-                if happening.resumed:  # whoever asked for it knows that it goes on
+                if happening.resumed:  # the user asked for it, and knows that it continues
                     self.region.print("")
             case Noted():
                 self._handle_note(happening)
@@ -139,12 +139,12 @@ class Player:
                 self._finish(happening)
 
     def _apply_usage(self) -> None:
-        """What the service says counts from here on."""
+        """Use the service's figures from here on."""
         self._asked_for, self._came, self._estimate_tokens = None, 0.0, 0.0
         self.figures = replace(self._counted(self.figures), under_way=None)
 
     def _estimate(self, now: float) -> None:
-        """Put what came so far into the figures, twice a second at the most."""
+        """Update the figures with what has arrived so far, at most twice a second."""
         asked_for = self._asked_for
         if asked_for is None or self.figures.offline or now - self._estimate_tokens < _ESTIMATE:
             return
@@ -178,7 +178,7 @@ class Player:
             return
         self._running.pop(happening.call_id, None)
         proposal = self._proposed.get(happening.call_id)
-        if running is None and proposal is not None:  # a call that was refused never began
+        if running is None and proposal is not None:  # a refused call never began
             running = ToolProgress(proposal.tool, say(proposal.preview.line), proposal.arguments, 0.0)
         self._fold(self._folds.fold_call(happening, running, self._room))
 
@@ -222,7 +222,7 @@ class Player:
             if done.end == "limit" and done.error:
                 self._note(one_line(say(done.error)))
 
-    # -- printing for good -----------------------------------------------------------------------------------
+    # -- permanent output ------------------------------------------------------------------------------------
 
     @property
     def _room(self) -> int:
@@ -235,7 +235,7 @@ class Player:
 
     def _note(self, text: str, style: str = "dim") -> None:
         self._gap("note")
-        first = "" if text.startswith(("✓", "■")) else "· "  # these have a sign of their own
+        first = "" if text.startswith(("✓", "■")) else "· "  # these have a mark of their own
         lines = enumerate(wrap(safe(text), self._room - 2))
         self.region.print(
             *(Text(f"{'  ' if number else first}{line}", style=style) for number, line in lines)
@@ -255,23 +255,23 @@ class Player:
             self.region.print(*lines[printed:])
 
     def _draw_block(self, block: MarkdownBlock) -> list[Text]:
-        """A block as lines; the same block is drawn once, however often the spinner turns."""
+        """Return a block as lines; the same block is drawn once, however often the spinner turns."""
         asked = (block.source, self._width or min(self._room, _WIDEST))
         if self._last_drawn[0] != asked:
             self._last_drawn = (asked, as_texts(block_lines(self.region.console, *asked)))
         return self._last_drawn[1]
 
     def _relieve(self) -> None:
-        """An open block that is taller than the screen: its upper lines are printed for good; what follows cannot change them.
+        """Print the upper lines of an open block that is taller than the screen; what follows cannot change them.
 
-        A table is the exception: its next row may change every width, so it waits (and the screen shows its end).
+        Except for a table: its next row may change every width, so it waits (and the screen shows its end).
         """
         block = self._stream.open
         if block is None or not self.region.live or self._stream.is_table:
             return
         tall = max(4, self.region.room - 4)
         about = block.source.count("\n") + len(block.source) // self._room
-        if about < self._relieved + tall:  # drawing a long block for every piece of it would be slow
+        if about < self._relieved + tall:  # drawing a long block for every piece would be slow
             return
         self._relieved = about - tall // 2
         lines = self._draw_block(block)
@@ -296,7 +296,7 @@ class Player:
     # -- live lines ------------------------------------------------------------------------------------------
 
     def lines(self) -> list[Text]:
-        """What moves: the open block, thinking, calls at work, and the status line."""
+        """Return the live lines: the open block, reasoning, running calls, and the status line."""
         now = self._clock()
         spinner = _SPINNER[int(now * 10) % len(_SPINNER)]
         out: list[Text] = []

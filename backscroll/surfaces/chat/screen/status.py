@@ -1,7 +1,7 @@
-"""The status line: context use, tokens, cached share, money, who answers.
+"""The status line: context use, tokens, cached share, cost, model.
 
-Owns the figures of one conversation as they stand, and how they are told in the room there is: a narrow terminal gets the ones
-that matter most. Refuses: counting (the agent counts) and drawing (`player`, `line_input`).
+Owns the current figures of one conversation, and their layout in the available width: a narrow terminal gets the most
+important ones. Refuses: counting (the agent counts) and drawing (`player`, `line`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TEN_THOUSAND = 10_000
 
 @dataclass(frozen=True, slots=True)
 class AnswerProgress:
-    """An answer that still comes, as far as we can tell."""
+    """An answer in progress, as estimated."""
 
     input: int = 0
     cached: int = 0
@@ -34,7 +34,7 @@ class AnswerProgress:
 
 @dataclass(frozen=True, slots=True)
 class StatusFigures:
-    """What the status line knows."""
+    """The figures of the status line."""
 
     tokens: int = 0  # of the newest prompt
     budget: int = 0
@@ -47,21 +47,21 @@ class StatusFigures:
     provider: str = ""
     offline: bool = False
     works: int = 0  # in the background
-    under_way: AnswerProgress | None = None  # what the service has not reported yet
+    under_way: AnswerProgress | None = None  # usage that the service has not reported yet
 
     @property
     def share(self) -> int:
-        """Percent of the budget that the newest prompt takes."""
+        """The share of the budget that the newest prompt takes, in percent."""
         return round(100 * self.tokens / self.budget) if self.budget else 0
 
     @property
     def cached_share(self) -> int:
-        """Percent of what was sent that the service knew already."""
+        """The cached share of what was sent, in percent."""
         return round(100 * self.cached / self.input) if self.input else 0
 
 
 def update_after_prompt(figures: StatusFigures, happening: Asked) -> StatusFigures:
-    """After a prompt was sent."""
+    """Return the figures after a prompt was sent."""
     from dataclasses import replace
 
     return replace(
@@ -73,7 +73,7 @@ def update_after_prompt(figures: StatusFigures, happening: Asked) -> StatusFigur
 
 
 def update_totals(figures: StatusFigures, sums: RunUsage) -> StatusFigures:
-    """With the sums of the whole thread."""
+    """Return the figures with the totals of the whole thread."""
     from dataclasses import replace
 
     return replace(
@@ -82,9 +82,9 @@ def update_totals(figures: StatusFigures, sums: RunUsage) -> StatusFigures:
 
 
 def status_line(figures: StatusFigures, room: int) -> str:
-    """Everything that fits, the most important first to stay."""
+    """Return as much as fits, the most important figures last to go."""
     parts = _parts(figures)
-    # What is dropped first when there is too little room; the figures of context and money stay to the end.
+    # What is dropped first if there is too little room; context and cost stay to the end.
     for dropped in ("works", "service", "tokens", "cached", "model", "budget"):
         line = _BETWEEN.join(words for name, words in parts if words and not _is_redundant(name, parts))
         if width(line) <= room:
@@ -96,18 +96,18 @@ def status_line(figures: StatusFigures, room: int) -> str:
 
 
 def _is_redundant(name: str, parts: Sequence[tuple[str, str]]) -> bool:
-    """`context` says the same as `budget`, shorter: it stands in where that had to go."""
+    """Return True for `context` next to `budget`: it says the same, shorter, and is used only if that was dropped."""
     return name == "context" and any(n == "budget" for n, _ in parts)
 
 
 def about_tokens(text: str) -> float:
-    """How many tokens a text has, roughly: four letters each, fewer characters of Chinese and its kin."""
+    """Estimate the tokens of a text: four letters each, fewer Chinese, Japanese or Korean characters."""
     wide = sum(character > "\u2e7f" for character in text)
     return wide * 0.75 + (len(text) - wide) / 4
 
 
 def with_under_way(figures: StatusFigures) -> tuple[StatusFigures, str]:
-    """The sums with what is under way, and the sign that they are an estimate."""
+    """Return the totals with what is in progress, and the sign that they are estimates."""
     now = figures.under_way
     if now is None:
         return figures, ""
@@ -151,7 +151,7 @@ def _parts(figures: StatusFigures) -> list[tuple[str, str]]:
 
 
 def short(number: int) -> str:
-    """A number of tokens in a few cells: 912, 4.1k, 120k, 1.2M."""
+    """Return a number of tokens in a few cells: 912, 4.1k, 120k, 1.2M."""
     if number < 1000:
         return str(number)
     if number < _TEN_THOUSAND:
@@ -162,7 +162,7 @@ def short(number: int) -> str:
 
 
 def money(nano: int | None) -> str:
-    """Dollars; a question mark where nobody knows the price."""
+    """Return dollars; a question mark if the price is unknown."""
     if nano is None:
         return "$?"
     return dollars(nano)

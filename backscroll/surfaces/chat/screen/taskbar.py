@@ -1,7 +1,7 @@
-"""The task bar: which task is being worked on, how it stands, and the keys that change that.
+"""The task bar: the current task, its state, and the keys that change it.
 
-Owns the words of the bar, and doing what its keys ask for: start a new task, mark it as completed, mark it as incomplete.
-Refuses: what those steps do to the context (`engine/work/tasks`).
+Owns the text of the bar, and running its keys: start a new task, mark it as completed, mark it as incomplete.
+Refuses: the effect of those steps on the context (`engine/work/tasks`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIGNS = {
 
 
 def task_line(task: Task | None, room: int) -> str:
-    """The bar in the room there is: the keys are dropped before the title is cut."""
+    """Return the bar in the available width: the keys are dropped before the title is cut."""
     if task is None:
         head, keys = t("chat.no_task"), t("chat.task_keys_none")
         brief = t("chat.task_keys_none_short")
@@ -44,7 +44,7 @@ def task_line(task: Task | None, room: int) -> str:
 
 
 def start_task(talk: Talk) -> None:
-    """Start New Task: asks for its title; the one at hand is ended as it stands."""
+    """Start New Task: ask for its title; the current one is ended as it is."""
     title = talk.ask(t("chat.task_title"))
     if title is None:
         return
@@ -63,7 +63,7 @@ def complete_task(talk: Talk) -> None:
 
 
 def return_task(talk: Talk) -> None:
-    """Mark as Incomplete: asks for feedback, which the model gets with the next message."""
+    """Mark as Incomplete: ask for feedback, which the model gets with the next message."""
     task = talk.thread.tasks.current()
     if task is None:
         talk.show(t("chat.no_task_to_end"))

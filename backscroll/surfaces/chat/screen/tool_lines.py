@@ -1,7 +1,7 @@
-"""Tool calls as one line each, and what is behind the line when it is unfolded.
+"""Tool calls as one line each, and their details when unfolded.
 
-Owns how calls, results and thinking are folded, their numbers, and unfolding them. A fold is kept as long as the program runs;
-what it shows is in the record anyway. Everything is made safe for a terminal. Refuses: when to draw (`player`).
+Owns how calls, results and reasoning are folded, their numbers, and unfolding them. A fold is kept as long as the program runs;
+its content is in the log anyway. Everything is made safe for a terminal. Refuses: when to draw (`player`).
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
     from backscroll.agent.events import Called, Calling
     from backscroll.vocab.part import Json
 
-#: How many folds are kept: the older ones are in the record (`backscroll show`, `/expand`).
+#: How many folds are kept: older ones are in the log (`backscroll show`, `/expand`).
 _KEPT = 500
-_MEMORY = 20_000_000  # characters of all of them together
+_MEMORY = 20_000_000  # characters, all folds together
 #: Lines of a running command's output that are shown while it runs.
 TAIL = 5
-_OWN = 60  # lines of what a command of the person's own printed
-_LONGEST = 200_000  # characters of one output that are unfolded
+_OWN = 60  # output lines of a command that the user ran
+_LONGEST = 200_000  # characters of one output when unfolded
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedLine:
-    """Something that is shown as one line."""
+    """Something shown as one line."""
 
     number: int
     line: Text
     title: str
-    details: tuple[tuple[str, str], ...] = ()  # what, and its words
+    details: tuple[tuple[str, str], ...] = ()  # label and text
     diff: str = ""
 
     @property
     def size(self) -> int:
-        """Characters that it holds."""
+        """The characters it holds."""
         return len(self.diff) + sum(len(words) for _, words in self.details)
 
 
 @dataclass(slots=True)
 class ToolProgress:
-    """A tool at work."""
+    """A running tool."""
 
     name: str
     line: str
@@ -61,19 +61,19 @@ class ToolProgress:
     output: list[str] = field(default_factory=list[str])
 
     def add(self, text: str) -> None:
-        """It has printed something; only the end is kept for the eye."""
+        """Add output; only its end is kept for display."""
         whole = (self.output.pop() if self.output else "") + text
         self.output.extend(whole.replace("\r\n", "\n").split("\n"))
         del self.output[: -4 * TAIL]
 
     def tail(self) -> list[str]:
-        """The last lines; of a line that was written over (progress bars), what stands there now."""
+        """Return the last lines; of a line that was overwritten (progress bars), its current text."""
         lines = [line.rstrip("\r").rpartition("\r")[2] for line in self.output]
         return [safe(line) for line in lines if line.strip()][-TAIL:]
 
 
 class FoldedLines:
-    """What was folded so far, by number."""
+    """The folds so far, by number."""
 
     def __init__(self) -> None:
         self._folds: list[FoldedLine] = []
@@ -84,7 +84,7 @@ class FoldedLines:
         return len(self._folds)
 
     def get(self, number: int | None = None) -> FoldedLine | None:
-        """A fold by its number, or the last one."""
+        """Return a fold by its number, or the last one."""
         if number is None:
             return self._folds[-1] if self._folds else None
         return next((f for f in self._folds if f.number == number), None)
@@ -98,13 +98,13 @@ class FoldedLines:
         return fold
 
     def fold_thought(self, text: str, seconds: float) -> FoldedLine:
-        """Thinking that is over."""
+        """Fold reasoning that has ended."""
         what = count("chat.thought", max(1, round(seconds)))
         line = Text.assemble((f"◇ {what}", "dim italic"), (f"  [{self._next}]", "dim"))
         return self._keep(FoldedLine(self._next, line, what, (("", text),)))
 
     def fold_call(self, done: Called, began: Calling | ToolProgress | None, room: int) -> FoldedLine:
-        """A call that is over, or was refused."""
+        """Fold a call that has finished, or was refused."""
         begun = began.line if began is not None else ""
         arguments: Mapping[str, Json] = began.arguments if began is not None else {}
         line = call_line(done, begun, self._next, room)
@@ -119,7 +119,7 @@ class FoldedLines:
 
 
 def call_line(done: Called, begun: str, number: int, room: int) -> Text:
-    """`● run_command git status  ✓ 3 lines  [2]`, in the room there is."""
+    """Return `● run_command git status  ✓ 3 lines  [2]`, in the available width."""
     if done.refused is not None:
         reason = one_line(done.refused)
         mark, style = "✗", "yellow"
@@ -145,7 +145,7 @@ def call_line(done: Called, begun: str, number: int, room: int) -> Text:
 
 
 def running_line(running: ToolProgress, seconds: float, spinner: str, room: int) -> Text:
-    """The same for a call that is at work."""
+    """Return the same for a running call."""
     about = cut(_about(running.line, running.name), max(6, room - len(running.name) - 12))
     return Text.assemble(
         (f"{spinner} ", "cyan"),
@@ -156,13 +156,13 @@ def running_line(running: ToolProgress, seconds: float, spinner: str, room: int)
 
 
 def forming_line(name: str, arguments: str, spinner: str, room: int) -> Text:
-    """A call that is still being written."""
+    """Return the line of a call that is still being written."""
     about = cut(one_line(arguments[:400]), max(6, room - len(name) - 6))
     return Text.assemble((f"{spinner} ", "cyan"), (one_line(name), "bold"), (f" {about}", "dim"))
 
 
 def render_unfolded(fold: FoldedLine) -> Sequence[RenderableType]:
-    """Everything behind a line."""
+    """Return the full content of a fold."""
     out: list[Text] = [Text.assemble((f"[{fold.number}] ", "dim"), (one_line(fold.title), "bold"))]
     for what, words in fold.details:
         if what:
@@ -178,17 +178,17 @@ def render_unfolded(fold: FoldedLine) -> Sequence[RenderableType]:
 
 
 def render_output(fold: FoldedLine) -> Sequence[Text]:
-    """What a command of the person's own printed: they ran it to see that. Of much, the end."""
+    """Return the output of a command that the user ran, to see it; of a long one, the end."""
     lines = safe(fold.details[-1][1]).rstrip("\n").split("\n") if fold.details else []
     if lines and lines[-1].startswith("exit code "):
-        del lines[-1]  # the folded line says it
+        del lines[-1]  # the folded line shows it
     above = max(0, len(lines) - _OWN)
     out = [Text(t("chat.lines_above", n=above, fold=fold.number), style="dim")] if above else []
     return [*out, *(Text(f"  {line}") for line in lines[above:])]
 
 
 def _about(line: str, tool: str) -> str:
-    """What a call does, without the tool's name in front, which stands there already."""
+    """Return what a call does, without the tool's name, which is shown already."""
     words = one_line(line)
     if words == tool:
         return ""

@@ -1,7 +1,7 @@
-"""What follows the name of a slash command: words, quotes, numbers, messages and turns.
+"""Arguments of slash commands: words, quotes, numbers, messages and turns.
 
-Owns taking a line apart the way people type it (straight, curly and Chinese quotes; a quote that is never closed is a letter)
-and finding the message or the turn that is meant.
+Owns splitting a line the way people type it (straight, curly and Chinese quotes; a quote that is never closed is a letter)
+and finding the message or the turn that it names.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _HANDLE = re.compile(r"\[?bs:[^\]\s]+\]?")
 
 
 def words(rest: str) -> list[str]:
-    """The words of a line; what stands in quotes is one."""
+    """Return the words of a line; quoted text is one word."""
     return [next((g for g in found.groups() if g is not None), "") for found in _WORD.finditer(rest)]
 
 
 def quote_word(text: str) -> str:
-    """A word as it must be typed to be one."""
+    """Return a text quoted so that it is read as one word."""
     return f'"{text}"' if re.search(r"\s", text) and '"' not in text else text
 
 
 def first_word(rest: str) -> tuple[str, str]:
-    """The first word, and the rest as it was typed."""
+    """Return the first word, and the rest as typed."""
     found = _WORD.match(rest.strip())
     if found is None:
         return "", ""
@@ -42,27 +42,27 @@ def first_word(rest: str) -> tuple[str, str]:
 
 
 def wrong_use(slash: SlashCommand | str) -> InvalidInput:
-    """The error for arguments that make no sense: it says how the command is used."""
+    """Return the error for invalid arguments: it shows the usage of the command."""
     known = find(slash) if isinstance(slash, str) else slash
     assert known is not None
     return InvalidInput(t("slash.wrong_use", name=known.name), hint=t("slash.use", usage=known.call))
 
 
 def no_words(rest: str, name: str) -> None:
-    """Refuse arguments where a command takes none."""
+    """Raise an error for arguments if a command takes none."""
     if rest:
         raise wrong_use(name)
 
 
 def whole_number(text: str, name: str) -> int:
-    """A number, or how the command is used."""
+    """Parse a number, or raise an error with the usage of the command."""
     if not re.fullmatch(r"#?[0-9]{1,10}", text):
         raise wrong_use(name)
     return int(text.removeprefix("#"))
 
 
 def message_meant(thread: Thread, text: str) -> Ref:
-    """A message: its number as `/turns` shows it, `last`, its id, or a handle (`bs:17`)."""
+    """Find a message: by its number as `/turns` shows it, `last`, its id, or a handle (`bs:17`)."""
     if _HANDLE.fullmatch(text):
         handle = parse_handle(text)
         event = thread.reading(lambda view: view.event(handle.first))  # a fork shares its parent's numbers
@@ -73,7 +73,7 @@ def message_meant(thread: Thread, text: str) -> Ref:
 
 
 def messages_meant(thread: Thread, rest: str) -> list[Ref]:
-    """Several messages, ranges (`4:9`) included."""
+    """Find several messages, ranges (`4:9`) included."""
     out: dict[Ref, None] = {}
     for word in words(rest):
         if _HANDLE.fullmatch(word):
@@ -84,7 +84,7 @@ def messages_meant(thread: Thread, rest: str) -> list[Ref]:
 
 
 def turn_meant(thread: Thread, text: str, name: str) -> int:
-    """The number of a turn: counted from 1, `last`, or from the end (-1)."""
+    """Return the number of a turn: counted from 1, `last`, or from the end (-1)."""
     held = thread.info.turns
     if text in ("last", t("slash.last")):
         number = held

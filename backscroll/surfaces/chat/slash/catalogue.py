@@ -1,4 +1,4 @@
-"""Which slash commands there are, what they are called, where they live, and which one a line calls.
+"""The slash commands: their names, where they live, and which one a line calls.
 
 Owns names, aliases and usages. Their help texts are in `i18n`, sections `slash_help` and `slash_family`. Loads no command.
 """
@@ -21,14 +21,14 @@ class SlashCommand:
     """One command: `/name usage`. Its function is `<name>_slash` in its module."""
 
     name: str  # without the slash
-    family: str  # what it is for: a part of the help page
-    module: str  # in this folder
-    usage: str = ""  # what may follow the name
+    family: str  # its group on the help page
+    module: str  # its module in this folder
+    usage: str = ""  # the usage of its arguments
     aliases: tuple[str, ...] = ()
 
     @property
     def call(self) -> str:
-        """How it is typed."""
+        """The command as typed."""
         return f"/{self.name} {self.usage}".rstrip()
 
     @property
@@ -119,17 +119,17 @@ SLASHES: tuple[SlashCommand, ...] = (
 
 @cache
 def by_name() -> dict[str, SlashCommand]:
-    """Every command under its name and its aliases."""
+    """Return every command under its name and its aliases."""
     return {name: slash for slash in SLASHES for name in (slash.name, *slash.aliases)}
 
 
 def split(line: str) -> tuple[str, str]:
-    """The name of a command and what follows it; the name is empty where the line is none."""
+    """Split a line into the name of a command and the rest; the name is empty if the line is not a command."""
     found = LINE.fullmatch(line.strip())
     return (found[1].lower(), (found[2] or "").strip()) if found else ("", "")
 
 
 def find(text: str) -> SlashCommand | None:
-    """The command that a line calls, or that has this name or alias, with or without the slash."""
+    """Find the command that a line calls, or that has this name or alias, with or without the slash."""
     name = split(text)[0] if text.strip()[:1] in "/／" else text.strip().lower()
     return by_name().get(name)

@@ -1,7 +1,7 @@
-"""Commands of the command line inside a conversation: the same drawing, on the talk's console, with the talk's store.
+"""Commands of the command line inside a chat: the same drawing, on the chat's console, with the chat's store.
 
-Owns a screen that prints between the turns and a session whose store stays open. Only what looks is borrowed: what changes
-something acts on the talk's own thread, under its name. Before: `cli/command`, `cli/screen`. After: the commands beside it.
+Owns a screen that prints between turns and a session whose store stays open. Only read-only commands are borrowed: commands
+that change something act on the chat's own thread, as its user.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NARROWEST = 40
 
 
 class TalkScreen(Screen):
-    """A screen whose lines are printed between the turns of a talk."""
+    """A screen whose lines are printed between the turns of a chat."""
 
     def __init__(self, talk: Talk) -> None:
         super().__init__()
@@ -37,45 +37,45 @@ class TalkScreen(Screen):
 
     @property
     def width(self) -> int:
-        """The width of the talk's console."""
+        """The width of the chat's console."""
         return max(_NARROWEST, self._talk.console.width)
 
     def line(self, text: str = "") -> None:
-        """One line, or several."""
+        """Print one line, or several."""
         print_lines(self._talk, [text or " "])
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Several lines at once, so that they are one piece on the screen."""
+        """Print several lines at once, so that they stay together on the screen."""
         print_lines(self._talk, lines)
 
     def raw(self, text: str) -> None:
-        """Text as it is."""
+        """Print text as it is."""
         print_lines(self._talk, [text.removesuffix("\n")])
 
     def remark(self, text: str, style: str = "") -> None:
-        """A remark stands with the rest: there is one screen."""
+        """Print a remark with the rest: there is only one screen."""
         print_lines(self._talk, [self.style(text.strip("\n"), style)])
 
     @property
     def can_ask(self) -> bool:
-        """Somebody sits there."""
+        """Always True: a user is present."""
         return True
 
     def asks(self, question: str) -> bool:
-        """Yes or no, asked by the talk."""
+        """Ask yes or no in the chat."""
         return self._talk.confirm(safe(question))
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: no output is held back."""
 
     @contextlib.contextmanager
     def page_output(self) -> Generator[None]:
-        """No pager: the terminal scrolls back."""
+        """Use no pager: the terminal scrolls back."""
         yield
 
 
 class TalkSession(CliSession):
-    """A run of the command line that works in the store of a talk and leaves it open."""
+    """A command-line session that works in the store of a chat and leaves it open."""
 
     def __init__(self, talk: Talk) -> None:
         super().__init__(use_pager=False)
@@ -84,29 +84,29 @@ class TalkSession(CliSession):
 
     @property
     def has_store(self) -> bool:
-        """It is open."""
+        """Always True: the store is open."""
         return True
 
     def settings(self) -> Settings:
-        """The settings of the open store."""
+        """Return the settings of the open store."""
         return self._talk.engine.settings
 
     def engine(self, *, make: bool = False) -> Engine:  # noqa: ARG002 - the signature of the session
-        """The open store; leaving the `with` of a command must not close it, hence the cover."""
+        """Return the open store; leaving the `with` of a command must not close it, hence the wrapper."""
         return cast("Engine", nullcontext(self._talk.engine))
 
 
 def screen_of(talk: Talk) -> Screen:
-    """A screen to draw on, for what the modules of the command line draw."""
+    """Return a screen for the drawing functions of the command line."""
     return TalkScreen(talk)
 
 
 def borrow(talk: Talk, command: Command, *arguments: str) -> None:
-    """Run a command of the command line; options must be ours, and what people typed stands behind `--`."""
+    """Run a command of the command line; options must be ours, user input goes after `--`."""
     from click.exceptions import Exit
 
     try:
         with command.make_context(command.name or "", list(arguments), obj=TalkSession(talk)) as context:
             command.invoke(context)
     except Exit:
-        return  # a page of help was asked for and is shown
+        return  # a help page was asked for and is shown

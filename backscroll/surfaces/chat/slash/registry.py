@@ -1,6 +1,6 @@
-"""Slash commands: running one, and completing what is typed.
+"""Running slash commands, and completing their names and arguments.
 
-Owns recognising a line, saying what went wrong, near names for unknown ones, and completion. Refuses: doing anything; the
+Owns recognising a command, reporting errors, near names for unknown ones, and completion. Refuses: doing anything; the
 modules in `commands` do, and each is loaded when it is called.
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
 
 Work = Callable[["Talk", str], None]
-#: What a command offers for the word at the cursor, given the words before it: (text, what it is).
+#: What a command offers for the word at the cursor, given the words before it: (text, description).
 Offer = Callable[["Talk", list[str], str], Iterable[tuple[str, str]]]
 
-#: When the commands were loaded: before the first message of a chat is sent, so that `/cost` can say what this run took.
+#: When the commands were loaded: before the first message of a chat is sent, so that `/cost` can report the cost of this run.
 LOADED = datetime.now().astimezone()
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _MOST = 40  # completions that are offered at once
@@ -39,13 +39,13 @@ def all() -> list[SlashCommand]:
 
 
 def is_slash(text: str) -> bool:
-    """True for a line that is meant as a command: `/word …`, but neither a path (`/etc/hosts`) nor a comment (`//`)."""
+    """Return True for a line that is meant as a command: `/word …`, but neither a path (`/etc/hosts`) nor a comment (`//`)."""
     found = LINE.fullmatch(text.strip())
     return found is not None and (found[1].lower() in by_name() or _WORD.fullmatch(found[1]) is not None)
 
 
 def near(name: str) -> list[str]:
-    """Names that the user may have meant."""
+    """Return names that the user may have meant."""
     known = {word: slash.name for slash in SLASHES for word in (slash.name, *slash.aliases) if len(word) > 1}
     begins = [n for word, n in known.items() if len(name) > 1 and word.startswith(name)]
     close = [known[word] for word in get_close_matches(name, known, n=3, cutoff=0.6)]
@@ -53,14 +53,14 @@ def near(name: str) -> list[str]:
 
 
 def run(talk: Talk, line: str) -> None:
-    """Do what a line says. What goes wrong is shown with a hint; the chat goes on."""
+    """Run the command of a line. Errors are shown with a hint; the chat continues."""
     try:
         name, rest = split(line)
         slash = find(name)
         if slash is None:
             raise _unknown(name)
         work_of(slash)(talk, rest)
-    except Exception as error:  # noqa: BLE001 - the boundary of a command: its fault is shown and does not end the conversation
+    except Exception as error:  # noqa: BLE001 - the boundary of a command: its error is shown and does not end the conversation
         trouble(talk, error)
 
 
@@ -76,20 +76,20 @@ def _part(slash: SlashCommand, name: str) -> object:
 
 
 def work_of(slash: SlashCommand) -> Work:
-    """The function of a command."""
+    """Return the function of a command."""
     found = _part(slash, f"{slash.name}_slash")
     assert callable(found), slash.name
     return cast("Work", found)
 
 
 def offer_of(slash: SlashCommand) -> Offer | None:
-    """What a command offers for its arguments; None where nothing can be offered."""
+    """Return the completion function of a command; None if it has none."""
     found = _part(slash, f"{slash.name}_offer")
     return cast("Offer", found) if callable(found) else None
 
 
 def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
-    """What may be typed next: names of commands, then their arguments. Never raises for what is typed or stored."""
+    """Return completions: names of commands, then their arguments. Never raises, whatever is typed or stored."""
     text = text_before_cursor.lstrip()
     if text[:1] not in ("/", "／"):
         return []
@@ -102,7 +102,7 @@ def complete(talk: Talk, text_before_cursor: str) -> list[Completion]:
     try:
         return list(_arguments(talk, slash, rest))
     except (BackscrollError, OSError, ValueError, LookupError):
-        return []  # a store that cannot be read now offers nothing; running the command says why
+        return []  # an unreadable store offers nothing; running the command reports why
 
 
 def _split_command(text: str) -> tuple[str, str, str]:
@@ -111,7 +111,7 @@ def _split_command(text: str) -> tuple[str, str, str]:
 
 
 def _names(typed: str, length: int) -> Iterator[Completion]:
-    """Commands that begin so, then those one of whose aliases does, then those that have the letters in order."""
+    """Yield commands with this prefix, then those with an alias that has it, then those that contain the letters in order."""
     ranked: dict[str, SlashCommand] = {}
     tests: tuple[Callable[[SlashCommand], bool], ...] = (
         lambda s: s.name.startswith(typed),

@@ -1,6 +1,6 @@
-"""How slash commands say what they did: a line between the turns, made safe for the terminal.
+"""Replies of slash commands: a line between the turns, made safe for the terminal.
 
-Owns the few ways of saying something (done, a remark, a warning, an error with its hint). The words of errors are in
+Owns the kinds of replies (done, a remark, a warning, an error with its hint). The texts of errors are in
 `cli/error_report`.
 """
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 
 def line(talk: Talk, text: str, style: str = "") -> None:
-    """Words of ours, in one style."""
+    """Print our own text, in one style."""
     from rich.text import Text
 
     talk.show(Text(safe(text), style=style))
 
 
 def report_done(talk: Talk, text: str) -> None:
-    """What a command did."""
+    """Report what a command did."""
     line(talk, f"✓ {text}", "green")
 
 
 def remark(talk: Talk, text: str) -> None:
-    """Something beside it."""
+    """Print an additional remark."""
     line(talk, text, "dim")
 
 
 def warning(talk: Talk, text: str) -> None:
-    """Something to look at before going on."""
+    """Print a warning to read before continuing."""
     line(talk, f"! {text}", "yellow")
 
 
 def print_lines(talk: Talk, lines: Iterable[str]) -> None:
-    """Lines that the command line draws, colours included."""
+    """Print lines that the command line draws, colours included."""
     from rich.text import Text
 
     text = "\n".join(lines)
@@ -52,7 +52,7 @@ def print_lines(talk: Talk, lines: Iterable[str]) -> None:
 
 
 def trouble(talk: Talk, error: Exception) -> None:
-    """What went wrong, and what to do about it."""
+    """Print what went wrong, and what to do about it."""
     said = describe_error(error)
     if said.kind == "fault" and os.environ.get("BACKSCROLL_DEBUG"):
         remark(talk, "".join(traceback.format_exception(error)))

@@ -1,6 +1,6 @@
 """`graph set`, `pin`, `forbid`, `rename`, `merge`, `split`, `delete`, `add`, `lift`, `overrides`, `world`, `flush`, `read`.
 
-What a person changes stands over everything that the text says, now and after any analysis, until it is lifted or undone.
+A user's change takes precedence over the text, now and after any analysis, until it is lifted or undone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def _apply_change(
     session: CliSession, thread: str, work: Callable[[ThreadGraph], Override], typed: str
 ) -> None:
-    """Do it and say what was done; `typed` is what the person called the node, which may be gone now."""
+    """Apply a change and report it; `typed` is the name that the user gave for the node, which may be gone now."""
     with session.engine() as engine:
         graph = thread_named(engine, thread).graph
         made = work(graph)
@@ -69,7 +69,7 @@ def _of(made: Override) -> dict[str, Json]:
 def set_(
     session: CliSession, thread: str, node: str, predicate: str, value: str | None, other: str | None
 ) -> None:
-    """Say what an attribute or a relation is."""
+    """Set an attribute or a relation."""
     _apply_change(
         session, thread, lambda graph: graph.set(node, predicate, value or "", other=other or ""), node
     )
@@ -77,7 +77,7 @@ def set_(
 
 @command("graph-pin", thread_argument(), node_argument(), predicate_argument())
 def pin(session: CliSession, thread: str, node: str, predicate: str) -> None:
-    """Keep what is held now, whatever the text says later."""
+    """Keep the current value, whatever the text says later."""
     _apply_change(session, thread, lambda graph: graph.pin(node, predicate), node)
 
 
@@ -99,7 +99,7 @@ def forbid(
     other: str | None,
     every: bool,
 ) -> None:
-    """Say that something is not so, whatever the text says."""
+    """Declare a fact false, whatever the text says."""
     if every == (value is not None or other is not None):
         raise InvalidInput(t("graph.forbid_what"), hint=t("graph.forbid_what_hint"))
     _apply_change(session, thread, lambda graph: graph.forbid(node, predicate, value, other=other), node)
@@ -107,13 +107,13 @@ def forbid(
 
 @command("graph-rename", thread_argument(), node_argument(), click.Argument(["name"], metavar="NAME"))
 def rename(session: CliSession, thread: str, node: str, name: str) -> None:
-    """Call a node by another name."""
+    """Rename a node."""
     _apply_change(session, thread, lambda graph: graph.rename(node, name), node)
 
 
 @command("graph-merge", thread_argument(), node_argument(), node_argument("other"))
 def merge(session: CliSession, thread: str, node: str, other: str) -> None:
-    """Say that two nodes are one."""
+    """Merge two nodes into one."""
     _apply_change(session, thread, lambda graph: graph.merge(node, other), node)
 
 
@@ -125,13 +125,13 @@ def merge(session: CliSession, thread: str, node: str, other: str) -> None:
     option("--name", metavar="NAME"),
 )
 def split(session: CliSession, thread: str, node: str, turns: Sequence[int], name: str | None) -> None:
-    """Say that some turns speak of another one of the same name."""
+    """Split off turns that are about another node of the same name."""
     _apply_change(session, thread, lambda graph: graph.split(node, turns, name or ""), node)
 
 
 @command("graph-delete", thread_argument(), node_argument())
 def delete(session: CliSession, thread: str, node: str) -> None:
-    """Say that there is no such node."""
+    """Delete a node."""
     _apply_change(session, thread, lambda graph: graph.delete(node), node)
 
 
@@ -143,7 +143,7 @@ def delete(session: CliSession, thread: str, node: str) -> None:
     option("--set", "attributes", metavar="NAME=VALUE", multiple=True),
 )
 def add(session: CliSession, thread: str, name: str, kind: str | None, attributes: Sequence[str]) -> None:
-    """Add a node by hand."""
+    """Add a node."""
     known = dict(_pair(text) for text in attributes)
     _apply_change(session, thread, lambda graph: graph.add(name, kind or "", **known), name)
 
@@ -185,7 +185,7 @@ def overrides(session: CliSession, thread: str) -> None:
     "graph-lift", thread_argument(), click.Argument(["number"], metavar="NUMBER", type=click.IntRange(min=1))
 )
 def lift(session: CliSession, thread: str, number: int) -> None:
-    """Take one of your changes back; the text counts again."""
+    """Lift one of your changes; the text counts again."""
     with session.engine() as engine:
         thread_named(engine, thread).graph.lift(number)
     report_result(session.screen, {"lifted": number}, t("graph.lifted", id=number))
@@ -199,7 +199,7 @@ def lift(session: CliSession, thread: str, number: int) -> None:
     option("--drop", metavar="NAME"),
 )
 def world(session: CliSession, thread: str, file: str | None, name: str | None, drop: str | None) -> None:
-    """Describe the world of a thread, or show what was said about it."""
+    """Describe the world of a thread, or show its description."""
     with session.engine() as engine:
         graph = thread_named(engine, thread).graph
         if change_world(session, graph, file, name, drop):
@@ -233,7 +233,7 @@ def flush(session: CliSession, thread: str) -> None:
 
 @command("graph-read", thread_argument(), flag("--dry-run"), flag("--yes"))
 def read(session: CliSession, thread: str, dry_run: bool, yes: bool) -> None:
-    """Have the configured model read turns that it has not read, imported ones too."""
+    """Have the configured model read turns that it has not read yet, imported ones too."""
     # start-up: loaded when the command runs
     from backscroll.engine.knowledge.model_turns import estimate, read_pending
 

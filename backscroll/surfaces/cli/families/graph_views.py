@@ -48,20 +48,20 @@ if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph_shapes import Fact, Graph, NodeView
     from backscroll.engine.thread import Thread
 
-_LAST = 8  # turns among which waiting ones are looked for
-_NEAR = 60  # relations of others that are shown with a node
+_LAST = 8  # turns that are searched for waiting ones
+_NEAR = 60  # relations of other nodes shown with a node
 SHAPES = ("json", "graphml", "mermaid", "lorebook", "html")
 _JSON_SHAPES = ("json", "lorebook")
 
 
 def node_argument(name: str = "node", *, required: bool = True) -> click.Argument:
-    """A node: its name, an alias, or its id."""
+    """Return an argument for a node: its name, an alias, or its id."""
     metavar = "NODE" if required else "[NODE]"
     return click.Argument([name], metavar=metavar, required=required, shell_complete=_nodes)
 
 
 def predicate_argument(*, required: bool = True) -> click.Argument:
-    """An attribute or a relation."""
+    """Return an argument for an attribute or a relation."""
     metavar = "PREDICATE" if required else "[PREDICATE]"
     return click.Argument(["predicate"], metavar=metavar, required=required, shell_complete=_predicates)
 
@@ -103,7 +103,7 @@ def show(
     turn: int | None,
     limit: int,
 ) -> None:
-    """Show the nodes of the graph, or all about one."""
+    """Show the nodes of the graph, or the details of one."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = _graph(found, turn), found.graph.numbers()
@@ -111,7 +111,7 @@ def show(
             _show_one(session, graph, graph.node(node), number)
             return
         wanted = known_type(kind or "")
-        all_of_it = not kind and not text  # then nobody has to look at what is not shown
+        all_of_it = not kind and not text  # then only the nodes shown are read
         nodes = graph.nodes(
             type=kind or "" if wanted is None else wanted,
             text=text or "",
@@ -134,7 +134,7 @@ def show(
 
 
 def _why_empty(thread: Thread, graph: Graph) -> str:
-    """The text that says why there is nothing to show."""
+    """Return the text that explains why there is nothing to show."""
     if graph.ids():
         return "graph.nothing_fits"
     waiting = any(s.state.value == "waiting" for s in thread.window.states(last_turns=_LAST))
@@ -142,7 +142,7 @@ def _why_empty(thread: Thread, graph: Graph) -> str:
 
 
 def _show_one(session: CliSession, graph: Graph, one: NodeView, number: Number) -> None:
-    """All about one node, with what is said of others and leads to it."""
+    """Show the details of a node, with relations from others to it."""
     named = names_in(graph)
     own = {(f.predicate, f.object) for f in one.relations}
     near = graph.around([one.id], depth=1, limit=_NEAR).relations
@@ -159,7 +159,7 @@ def _show_one(session: CliSession, graph: Graph, one: NodeView, number: Number) 
 
 
 def _types_in(graph: Graph) -> str:
-    """Types that can be asked for."""
+    """Return all types, built-in ones and those in use."""
     return ", ".join(dict.fromkeys((*type_names(), *(n.type for n in graph.nodes() if n.type))))
 
 
@@ -171,7 +171,7 @@ def _types_in(graph: Graph) -> str:
     limit_option(40),
 )
 def around(session: CliSession, thread: str, nodes: Sequence[str], depth: int, limit: int) -> None:
-    """Show what stands around some nodes."""
+    """Show the neighbourhood of some nodes."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -190,7 +190,7 @@ def around(session: CliSession, thread: str, nodes: Sequence[str], depth: int, l
 
 @command("graph-why", thread_argument(), node_argument(), predicate_argument(required=False))
 def why(session: CliSession, thread: str, node: str, predicate: str | None) -> None:
-    """Tell why something is believed."""
+    """Show why something is believed."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -205,7 +205,7 @@ def why(session: CliSession, thread: str, node: str, predicate: str | None) -> N
 
 @command("graph-history", thread_argument(), node_argument(), predicate_argument(required=False))
 def history(session: CliSession, thread: str, node: str, predicate: str | None) -> None:
-    """Show what was once true of a node, and until when."""
+    """Show earlier facts of a node, and until when they held."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -220,14 +220,14 @@ def history(session: CliSession, thread: str, node: str, predicate: str | None) 
 
 
 def _nothing_but(known: Sequence[Fact]) -> str:
-    """Nothing is known about that; what else is known."""
+    """Return the text for an unknown predicate, with the known ones."""
     names = ", ".join(dict.fromkeys(word_of(fact.predicate) for fact in known))
     return t("graph.no_facts_but", names=names) if names else t("graph.no_facts")
 
 
 @command("graph-conflicts", thread_argument(), limit_option(50))
 def conflicts(session: CliSession, thread: str, limit: int) -> None:
-    """Show what contradicts what, and which of them is held."""
+    """Show contradictions, and which side is held."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -268,7 +268,7 @@ def conflicts(session: CliSession, thread: str, limit: int) -> None:
 
 @command("graph-questions", thread_argument())
 def questions(session: CliSession, thread: str) -> None:
-    """Show what only you can settle."""
+    """Show questions that only the user can settle."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         graph, number = found.graph.current(), found.graph.numbers()
@@ -417,6 +417,6 @@ def _render_export(graph: ThreadGraph, shape: str, node: str | None) -> str:
 
 
 def _relations(nodes: Sequence[NodeView]) -> Iterator[Fact]:
-    """Each relation once, as it was said."""
+    """Yield each relation once, in its stated direction."""
     for node in nodes:
         yield from (fact for fact in node.relations if not fact.derived)

@@ -1,4 +1,4 @@
-"""`config key`: keys in the system's keyring. Typed without an echo or piped in, never given on the command line, never shown."""
+"""`config key`: keys in the system's keyring. Read without echo or from a pipe, never given on the command line, never shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 20_000
 
 
 def key_action(session: CliSession, action: str, name: str | None) -> None:
-    """One of the actions on keys."""
+    """Run one of the actions on keys."""
     if action not in _ACTIONS or (name is None) != (action == "list"):
         raise InvalidInput(t("configuring.key_use"), hint=t("configuring.key_use_hint"))
     # start-up: loaded when the command runs
@@ -34,7 +34,7 @@ def key_action(session: CliSession, action: str, name: str | None) -> None:
 
 
 def _read_key(session: CliSession, name: str) -> str:
-    """The key from the keyboard, unseen; or from a pipe, where it stands in no history of commands."""
+    """Read the key from the keyboard without echo; or from a pipe, which keeps it out of the shell history."""
     if session.screen.can_ask:
         import getpass
 

@@ -1,4 +1,4 @@
-"""`memory add`, `edit`, `pin`, `unpin`, `forget`, `restore`, `write`: what people make of what is remembered."""
+"""`memory add`, `edit`, `pin`, `unpin`, `forget`, `restore`, `write`: changing memories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.vocab.task import Memory
 
-#: What a person can write down; the rest is made from tasks.
+#: The kinds of memory that a user can add; the rest is made from tasks.
 _ADDED = ("fact", "preference", "lesson", "outcome")
 
 
@@ -39,7 +39,7 @@ def _text() -> click.Argument:
     option("--source", "sources", multiple=True, metavar="MESSAGE"),
 )
 def add(session: CliSession, thread: str, text: str | None, kind: str, sources: tuple[str, ...]) -> None:
-    """Write something down."""
+    """Add a memory."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import add as write_down
 
@@ -53,7 +53,7 @@ def add(session: CliSession, thread: str, text: str | None, kind: str, sources: 
 
 @command("memory-edit", thread_argument(), memory_argument(), _text())
 def edit(session: CliSession, thread: str, memory: str, text: str | None) -> None:
-    """Put a memory into other words."""
+    """Edit a memory."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import edit as reword
 
@@ -72,7 +72,7 @@ def pin(session: CliSession, thread: str, memory: str) -> None:
 
 @command("memory-unpin", thread_argument(), memory_argument())
 def unpin(session: CliSession, thread: str, memory: str) -> None:
-    """Take the pin off again."""
+    """Unpin a memory."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import unpin as unfasten
 
@@ -81,7 +81,7 @@ def unpin(session: CliSession, thread: str, memory: str) -> None:
 
 @command("memory-restore", thread_argument(), memory_argument())
 def restore(session: CliSession, thread: str, memory: str) -> None:
-    """Take back what people did to a memory."""
+    """Undo the user's changes to a memory."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import bring_back
 
@@ -96,7 +96,7 @@ def _change_memory(session: CliSession, thread: str, text: str, work: Callable[[
 
 @command("memory-forget", thread_argument(), memory_argument(), flag("--erase"), flag("--yes", "-y"))
 def forget(session: CliSession, thread: str, memory: str, erase: bool, yes: bool) -> None:
-    """Take a memory out of lists and prompts."""
+    """Hide a memory from lists and prompts."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.acts import forget as let_go
     from backscroll.engine.work.memory.memories import memory_of
@@ -121,7 +121,7 @@ def forget(session: CliSession, thread: str, memory: str, erase: bool, yes: bool
 
 @command("memory-write", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
 def write(session: CliSession, thread: str, task: str | None) -> None:
-    """Have a model write down what is to be remembered."""
+    """Have a model write the memories of a task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import memories
     from backscroll.engine.work.memory.plans import write_all

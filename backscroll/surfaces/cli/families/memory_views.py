@@ -1,4 +1,4 @@
-"""`memory list`, `show`, `why`, `relevant`: looking at what is remembered."""
+"""`memory list`, `show`, `why`, `relevant`: reading memories."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SCOPES = ("thread", "user", "project", "all")
 
 
 def memory_argument() -> click.Argument:
-    """A memory: its id, or the first digits of it."""
+    """Return an argument for a memory: its id, or a prefix of it."""
     return click.Argument(["memory"], metavar="MEMORY")
 
 
 def scope_option() -> click.Option:
-    """Where to look."""
+    """Return the option for the scope of a search."""
     return option("--scope", type=click.Choice(SCOPES), default="project", metavar="SCOPE", show_default=True)
 
 
@@ -55,7 +55,7 @@ def list_(
     hidden: bool,
     limit: int,
 ) -> None:
-    """List what is remembered."""
+    """List memories."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import memories
 
@@ -91,7 +91,7 @@ def show(session: CliSession, thread: str, memory: str, scope: str) -> None:
 
 @command("memory-why", thread_argument(), memory_argument(), scope_option())
 def why(session: CliSession, thread: str, memory: str, scope: str) -> None:
-    """Say why something is remembered."""
+    """Show why something is remembered."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import why as reasons
 
@@ -148,7 +148,7 @@ def _source(screen: Screen, source: MemorySource) -> Iterator[str]:
 def relevant(
     session: CliSession, thread: str, words: tuple[str, ...], budget: int, scope: str, as_text: bool
 ) -> None:
-    """Show what matters for a task."""
+    """Show memories relevant to a task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.memory.memories import load_relevant_history
 

@@ -1,4 +1,4 @@
-"""What `backscroll` alone shows: what there is, and the next step."""
+"""The output of `backscroll` alone: the newest threads, and the next step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RECENT = 5
 
 
 def overview(session: CliSession) -> None:
-    """A short welcome: the newest threads, or how to begin. Creates no store."""
+    """Print a short welcome: the newest threads, or how to begin. Creates no store."""
     screen = session.screen
     if screen.as_json:
         screen.json({"store": session.place, "exists": session.has_store})
@@ -47,7 +47,7 @@ def overview(session: CliSession) -> None:
 
 
 def first_steps(session: CliSession) -> None:
-    """How to begin with an empty store."""
+    """Print how to begin with an empty store."""
     session.screen.line(t("overview.empty"))
     session.screen.line()
     _commands(session, "overview.begin", ("chat", "demo", "import --discover", "import …", "new", "--help"))

@@ -1,7 +1,6 @@
-"""`config provider`: services with models, as a person adds, looks at, tries and removes them.
+"""`config provider`: add, show, test and remove providers.
 
-Owns the questions and the lines. Refuses: the file itself (`llm/provider_file`), keys (`key_settings`). Before: `config`. After:
-`llm/providers` reads what was written.
+Owns the questions and the lines. Refuses: the file itself (`llm/provider_file`), keys (`key_settings`).
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from backscroll.surfaces.words.done import report_result
 from backscroll.surfaces.words.services import service_document, service_facts, service_table, show_facts
 
 _ACTIONS = ("list", "add", "show", "remove", "use", "test")
-#: Flags, and the settings of a provider that they mean, in the order in which they are written.
+#: Flags, and the provider settings they set, in the order in which they are written.
 _SETTINGS = ("kind", "base_url", "model", "key_env")
 
 
 def provider_action(session: CliSession, action: str, name: str | None, given: Mapping[str, str]) -> None:
-    """One of the actions on providers; the one that is asked is looked at or tried where none is named."""
+    """Run one of the actions on providers; without a name, show or test the one in use."""
     if name is None and action in ("show", "test"):
         name = _asked_now(session)
     if action not in _ACTIONS or (name is None) != (action == "list"):
@@ -115,7 +114,7 @@ def _add(session: CliSession, name: str, given: Mapping[str, str]) -> None:
 
 
 def _about_key(session: CliSession, name: str) -> None:
-    """What is still missing: a key, or the model of this process."""
+    """Report what is still missing: a key, or the files of a local model."""
     # start-up: loaded when the command runs
     from backscroll.engine.background.overview import service_named
     from backscroll.llm.encoders.model_files import is_installed, known_models
@@ -130,7 +129,7 @@ def _about_key(session: CliSession, name: str) -> None:
 
 
 def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """What is written: the preset by this name, with what was said over it."""
+    """Return the entry to write: the preset of this name, with the given values on top."""
     # start-up: loaded when the command runs
     from backscroll.llm.provider_file import presets
 
@@ -147,7 +146,7 @@ def _entry(name: str, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _questions(session: CliSession, name: str) -> tuple[str, dict[str, Any]]:
-    """What is not said by flags is asked; a bare return takes what stands in brackets."""
+    """Ask for what flags do not set; Enter accepts the value in brackets."""
     # start-up: loaded when the command runs
     from backscroll.llm.provider import ALL_KINDS
     from backscroll.llm.provider_file import presets
@@ -175,7 +174,7 @@ def _questions(session: CliSession, name: str) -> tuple[str, dict[str, Any]]:
         )
     about["model"] = _ask(t("configuring.ask_model"), known.get("model", ""))
     if kind != "local":
-        # What a bare return means is said only where nothing stands in brackets.
+        # The meaning of Enter is explained only if no value is in brackets.
         about["key_env"] = _ask(
             t("configuring.ask_key_env" if known.get("key_env") else "configuring.ask_key_env_or_none"),
             known.get("key_env", ""),
@@ -187,7 +186,7 @@ def _questions(session: CliSession, name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _ask(question: str, usual: str, fits: Callable[[str], bool] = bool) -> str:
-    """A line; what does not fit is asked for again, before anything else is."""
+    """Ask for a line; an invalid one is asked for again at once."""
     while True:
         sys.stdout.flush()
         sys.stderr.write(f"{question} [{usual}]: " if usual else f"{question}: ")
@@ -226,7 +225,7 @@ def _use(session: CliSession, name: str) -> None:
     # start-up: loaded when the command runs
     from backscroll.llm.providers import choose_provider
 
-    choose_provider(name)  # says which there are
+    choose_provider(name)  # the error lists the known ones
     change_setting(session, "provider", name)
 
 
@@ -234,7 +233,7 @@ def _use(session: CliSession, name: str) -> None:
 
 
 def _test(session: CliSession, name: str) -> None:
-    """Ask for one word; whatever is wrong with key, model or address is told as it would be in earnest."""
+    """Request one word; an error of key, model or address is reported as in real use."""
     # start-up: loaded when the command runs
     from backscroll.llm.clients.client import Request
     from backscroll.llm.providers import choose_provider, client_for
@@ -244,7 +243,7 @@ def _test(session: CliSession, name: str) -> None:
         raise NotFound(t("configuring.no_providers"))
     client = client_for(provider)
     try:
-        # Models that think first need some room for it.
+        # Reasoning models need some room for it.
         reply = client.complete(
             Request([{"role": "user", "content": "Answer with the one word: ready"}], max_tokens=4096)
         )

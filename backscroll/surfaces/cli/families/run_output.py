@@ -1,7 +1,7 @@
-"""What happens while `run` works, told as it happens: the answer on standard output, everything else on standard error; or JSON.
+"""The output of `run`: the answer on standard output, everything else on standard error; or JSON.
 
-Owns what goes where. In a terminal the answer appears as it comes; into a pipe goes only the answer that ended the run, so that what
-is piped holds nothing but the result. Refuses: drawing Markdown (`surfaces/chat`). After: the command `run`.
+Owns what goes where. In a terminal the answer appears as it arrives; a pipe gets only the answer that ended the run, so that
+it contains nothing but the result. Refuses: drawing Markdown (`surfaces/chat`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from backscroll.surfaces.screen.plain import one_line, safe
 from backscroll.surfaces.screen.screen import Screen
 from backscroll.vocab.part import Json
 
-#: How a run ended, as a code: 0 is an answer, a failure has the code of its error.
+#: Exit codes by the end of a run: 0 is an answer, a failure has the code of its error.
 CODES = {
     "answered": 0,
     "completed": 0,
@@ -44,15 +44,15 @@ _FAILED = 12
 
 
 def code_of(finished: Finished) -> int:
-    """The exit code of a run."""
+    """Return the exit code of a run."""
     return CODES.get(finished.end, finished.exit_code or _FAILED)
 
 
 class RunOutput(Protocol):
-    """Somebody who is told what happens."""
+    """Receives the events of a run."""
 
     def hear(self, happening: Happening) -> None:
-        """Something happened."""
+        """Handle an event."""
         ...
 
 
@@ -67,18 +67,18 @@ class JsonOutput:
         self._screen.json_line(to_json(happening))
 
 
-#: Pieces of what a later event has as a whole: only a stream needs them.
+#: Pieces of what a later event contains whole: only a stream needs them.
 _PIECES = (Thought, Said, Forming, Output)
 
 
 class CollectedOutput:
-    """For --json: the events of the run, kept for the one document at its end."""
+    """For --json: the events of the run, collected for the single document at its end."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Json]] = []
 
     def hear(self, happening: Happening) -> None:
-        """Keep it, unless it is a piece of something or the end, which is the result itself."""
+        """Collect an event, except pieces and the end, which is the result itself."""
         if not isinstance(happening, (*_PIECES, Finished)):
             self.events.append(to_json(happening))
 
@@ -86,7 +86,7 @@ class CollectedOutput:
 def run_document(
     opening: dict[str, Any], finished: Finished, code: int, events: Sequence[dict[str, Json]]
 ) -> dict[str, Any]:
-    """What `run --json` prints: where the run took place, how it ended, its answer, and its events."""
+    """Return what `run --json` prints: where the run took place, how it ended, its answer, and its events."""
     result = {"text": "", "steps": 0, **to_json(finished), "exit_code": code}
     return {key: value for key, value in {**opening, **result}.items() if key != "type"} | {
         "events": [*events]
@@ -94,18 +94,18 @@ def run_document(
 
 
 class TextOutput:
-    """For people: the answer, and beside it what was done for it."""
+    """For the user: the answer, and beside it what was done for it."""
 
     def __init__(self, screen: Screen, *, quiet: bool = False) -> None:
         self._screen = screen
         self._quiet = quiet
-        self._answer = ""  # of the step at hand
-        self._shown = ""  # the last that stands on standard output as a whole
-        self._begun = ""  # of an answer that goes on in the next step
+        self._answer = ""  # of the current step
+        self._shown = ""  # the last one printed whole on standard output
+        self._begun = ""  # of an answer that continues in the next step
         self._printing = ""  # the call whose output is shown
 
     def hear(self, happening: Happening) -> None:
-        """Tell it, or keep it until it is clear where it belongs."""
+        """Print an event, or keep it until it is clear where it belongs."""
         match happening:
             case Said():
                 self._print_text(happening.text)
@@ -114,7 +114,7 @@ class TextOutput:
             case Calling():
                 self._beside(f"· {happening.tool}: {_doing(happening)}")
             case Output():
-                pass  # the end of it is told with the outcome
+                pass  # its end is reported with the outcome
             case Called():
                 self._print_call(happening)
             case Noted():
@@ -141,7 +141,7 @@ class TextOutput:
             if text.strip():
                 self._beside(safe(text.strip()))
         elif step.cut:
-            self._begun = text  # into a pipe goes one answer, not its parts
+            self._begun = text  # a pipe gets one answer, not its parts
         elif text:
             self._whole(text)
 
@@ -171,7 +171,7 @@ class TextOutput:
 
     def _print_end(self, finished: Finished) -> None:
         if self._answer and self._screen.terminal:
-            self._screen.line()  # what was cut short does not stand in the middle of a line
+            self._screen.line()  # a note on a cut answer does not go in the middle of a line
         if self._begun:
             self._whole(self._begun)
         if (
@@ -193,7 +193,7 @@ class TextOutput:
 
 
 def _doing(calling: Calling) -> str:
-    """What a call does, without the word that the tool's name says already."""
+    """Return what a call does, without the word that the tool's name already says."""
     words = one_line(say(calling.line))
     head, colon, rest = words.partition(": ")
     return rest if colon and head in calling.tool.split("_") else words

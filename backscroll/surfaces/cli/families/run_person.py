@@ -1,7 +1,7 @@
-"""Who is asked while `run` works: somebody at a plain terminal, or nobody.
+"""Who answers questions while `run` works: a user at a plain terminal, or no user.
 
-Owns the questions on standard error, one line each, and what was refused because nobody could be asked. Refuses: a screen of its
-own (`surfaces/chat` has one), rules (`agent/approval/approval`). After: the command `run`.
+Owns the questions on standard error, one line each, and what was refused because no user was present. Refuses: a screen of its
+own (`surfaces/chat` has one), rules (`agent/approval/approval`).
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from backscroll.surfaces.i18n.translation import say
 from backscroll.surfaces.screen.plain import one_line, safe
 from backscroll.surfaces.screen.screen import Screen
 
-_LINES = 60  # of a diff that are shown at once
+_LINES = 60  # lines of a diff shown at once
 _SPANS: Mapping[str, Span] = {"s": "session", "p": "project", "a": "always"}
 
 
 class UnattendedPerson(Nobody):
-    """Nobody is there; a result may be taken unseen, if that was said beforehand."""
+    """No user is present; a result may be accepted unseen, if an option says so."""
 
     def __init__(self, *, accepts: bool = False) -> None:
         self._accepts = accepts
         self.turned_away: list[Proposal] = []
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
-        """Refuse everything, and keep in mind what it was."""
+        """Refuse everything, and remember what it was."""
         self.turned_away += proposals
         return super().approve(proposals)
 
     def judge(self, result: str, command: str = "") -> Judgement:
-        """Take the result, or leave the attempt open."""
+        """Accept the result, or leave the attempt open."""
         return Judgement(True) if self._accepts else super().judge(result, command)
 
     def list_missing_rules(self) -> list[str]:
-        """Rules that would have allowed what was refused."""
+        """Return rules that would have allowed what was refused."""
         rules = [_rule(proposal) for proposal in self.turned_away]
         return list(dict.fromkeys(rules))
 
@@ -50,7 +50,7 @@ def _rule(proposal: Proposal) -> str:
         return f"{proposal.tool}({pattern})"
     try:
         return one_line(rules_for(proposal, "", "allow", "flag")[0].text)
-    except InvalidInput:  # in a folder whose name no rule can say
+    except InvalidInput:  # in a folder whose name a rule cannot express
         return proposal.tool
 
 
@@ -59,19 +59,19 @@ def _narrow(proposal: Proposal) -> str:
 
 
 class AttendedPerson(UnattendedPerson):
-    """Somebody sits at the terminal, with no more than lines to type."""
+    """A user at a plain terminal, who answers by typing lines."""
 
     def __init__(self, screen: Screen, *, accepts: bool = False) -> None:
         super().__init__(accepts=accepts)
         self._screen = screen
-        self.asking = False  # a key that stops the run must get through to whoever waits for a line
+        self.asking = False  # a key that stops the run must reach the code that waits for a line
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
-        """One question after another; each has its own answer and its own reason."""
+        """Ask one question after another; each has its own answer and its own reason."""
         return [self._ask_decision(proposal) for proposal in proposals]
 
     def judge(self, result: str, command: str = "") -> Judgement:
-        """Show the result and ask whether it will do."""
+        """Show the result and ask whether it is accepted."""
         if self._accepts:
             return Judgement(True)
         self._screen.remark(f"\n{safe(result)}")
@@ -115,7 +115,7 @@ class AttendedPerson(UnattendedPerson):
                 return Decision(False, (self._line(t("run.reason")) or "").strip())
 
     def _wider(self, proposal: Proposal) -> Decision | None:
-        """A rule that covers more, with what it would let through; None where none is taken."""
+        """Offer rules that cover more, with what they would allow; None if none is chosen."""
         rules = wider(proposal) if proposal.narrow is None else proposal.wider
         for number, rule in enumerate(rules, 1):
             self._screen.remark(f"  {number}. {one_line(rule.pattern)}", "strong")
@@ -150,7 +150,7 @@ class AttendedPerson(UnattendedPerson):
             screen.remark(t("run.refused_before", reason=one_line(proposal.refused_before) or "–"), "warn")
 
     def _line(self, question: str) -> str | None:
-        """What somebody types; None where the input was closed."""
+        """Return a line of input; None if the input was closed."""
         sys.stdout.flush()
         sys.stderr.write(f"{question} ")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Changing one setting in the configuration file and leaving the rest of it as it is, comments included."""
+"""Changing one setting in the configuration file, leaving the rest as it is, comments included."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from backscroll.surfaces.words.done import report_result
 
 
 def change_setting(session: CliSession, name: str, value: str | None) -> None:
-    """Set a setting in the file, or take it out of it."""
+    """Set a setting in the file, or remove it."""
     known = [field.name for field in fields(Settings)]
     name = flat(name)
     if name not in known:
@@ -61,22 +61,22 @@ def _toml(value: Any) -> str:
 
 
 def _rewrite(path: Path, name: str, line: str | None) -> None:
-    """Change one line of the file and keep the others, comments included; the whole file or nothing is written."""
+    """Change one line of the file and keep the others, comments included; the write is atomic."""
     text = read_text(path) if path.exists() else ""
-    explain_settings()  # says what is wrong with a file that does not parse
+    explain_settings()  # the error says what is wrong with a file that does not parse
     found = text.splitlines()
     if path.suffix in YAML:
         found = [old for old in found if not re.match(rf"{re.escape(name)}\s*:", old)]
         _write(path, [*found, *([] if line is None else [line])])
         return
-    # Settings stand before the first table; what has the same name in the table of a provider is not a setting.
+    # Settings come before the first table; a key of the same name in a provider's table is not a setting.
     ours = next((n for n, old in enumerate(found) if re.match(r"\s*\[", old)), len(found))
     kept = [old for old in found[:ours] if not re.match(rf"\s*{re.escape(name)}\s*=", old)]
     _write(path, [*kept, *([] if line is None else [line]), *found[ours:]])
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
-    """Write the file, as a whole or not at all."""
+    """Write the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -61,7 +61,7 @@ def start(
     again: bool,
     no_memory: bool,
 ) -> None:
-    """Start a task, or note one for later."""
+    """Start a task, or add one for later."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_steps import plan_task, start_task
 
@@ -85,7 +85,7 @@ def start(
     flag("--ask"),
 )
 def attempt(session: CliSession, thread: str, result: str | None, task: str | None, ask: bool) -> None:
-    """Put a result before the person."""
+    """Submit a result for the user's verdict."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.verdict import attempt_task, complete_task, refuse_task
 
@@ -162,7 +162,7 @@ def incomplete(
 
 
 def _plan(thread: Thread, step: TaskReport) -> tuple[list[str], list[str]]:
-    """The new plan, and the questions worth asking."""
+    """Return the new plan, and the questions to ask."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_memory import plan_shown
 
@@ -187,7 +187,7 @@ def _bytes_of(name: str) -> bytes:
     flag("--keep"),
 )
 def cancel(session: CliSession, thread: str, reason: str | None, task: str | None, keep: bool) -> None:
-    """Give a task up."""
+    """Cancel a task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.verdict import cancel_task
 
@@ -198,7 +198,7 @@ def cancel(session: CliSession, thread: str, reason: str | None, task: str | Non
 
 @command("task-resume", thread_argument(), _task(), flag("--keep"))
 def resume(session: CliSession, thread: str, task: str, keep: bool) -> None:
-    """Go on with a task."""
+    """Resume a task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_steps import resume_task
 
@@ -209,7 +209,7 @@ def resume(session: CliSession, thread: str, task: str, keep: bool) -> None:
 
 @command("task-rename", thread_argument(), click.Argument(["title"], metavar="TITLE"), _task_option())
 def rename(session: CliSession, thread: str, title: str, task: str | None) -> None:
-    """Give a task another title."""
+    """Rename a task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import title_task
 
@@ -226,7 +226,7 @@ def rename(session: CliSession, thread: str, title: str, task: str | None) -> No
     option("--how", type=click.Choice(HOWS), default="related", metavar="HOW", show_default=True),
 )
 def link(session: CliSession, thread: str, task: str, other: str, how: str) -> None:
-    """Note that two tasks belong together."""
+    """Link two tasks."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import link_tasks
 
@@ -242,7 +242,7 @@ def link(session: CliSession, thread: str, task: str, other: str, how: str) -> N
     click.Argument(["title"], metavar="[TITLE]", required=False),
 )
 def split(session: CliSession, thread: str, message: str, title: str | None) -> None:
-    """From a message on, it was another task."""
+    """Split a task at a message."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import split_task
 
@@ -254,7 +254,7 @@ def split(session: CliSession, thread: str, message: str, title: str | None) -> 
 
 @command("task-merge", thread_argument(), _task(), click.Argument(["other"], metavar="TASK"))
 def merge(session: CliSession, thread: str, task: str, other: str) -> None:
-    """Two tasks were one."""
+    """Merge two tasks."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_shape import merge_tasks
 

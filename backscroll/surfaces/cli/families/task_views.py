@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @command("task-status", thread_argument())
 def status(session: CliSession, thread: str) -> None:
-    """Tell what is being worked on."""
+    """Show the current task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.boundaries import suggestion
     from backscroll.engine.work.task_memory import PlanText, plan_shown
@@ -94,14 +94,14 @@ def list_(session: CliSession, thread: str, state: str | None) -> None:
 
 @command("task-show", thread_argument(), click.Argument(["task"], metavar="[TASK]", required=False))
 def show(session: CliSession, thread: str, task: str | None) -> None:
-    """Tell all about one task."""
+    """Show the details of a task."""
     # start-up: loaded when the command runs
     from backscroll.engine.work.task_writer import task_named
 
     with session.engine() as engine:
         found = thread_named(engine, thread)
         every = found.tasks.list()
-        # Without a name: what is being worked on, else what came last.
+        # Without a name: the current task, else the latest.
         latest = task if task is not None or found.tasks.current() or not every else every[-1].id
         one = task_named(found, every, latest)
         messages = found.tasks.messages(one)
@@ -122,7 +122,7 @@ def show(session: CliSession, thread: str, task: str | None) -> None:
     click.Argument(["other"], metavar="TASK"),
 )
 def compare(session: CliSession, thread: str, task: str, other: str) -> None:
-    """Tell what two tasks have in common, and where they differ."""
+    """Show what two tasks have in common, and where they differ."""
     with session.engine() as engine:
         found = thread_named(engine, thread).tasks.compare(task, other)
     if session.as_json:
@@ -197,7 +197,7 @@ def _render_comparison(screen: Screen, found: Comparison) -> Iterator[str]:
     option("--last", type=click.IntRange(min=1), metavar="N"),
 )
 def boundaries(session: CliSession, thread: str, threshold: float | None, last: int | None) -> None:
-    """Show where another task seems to begin."""
+    """Show where a new task appears to start."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         seen = found.tasks.boundaries(threshold=threshold, last=last)

@@ -1,4 +1,4 @@
-"""`user correct`, `reject`, `remember`, `export`, `forget`: changing what is known about users, and taking it out or away."""
+"""`user correct`, `reject`, `remember`, `export`, `forget`: correcting, exporting and erasing what is known about users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _fact() -> click.Argument:
 
 @command("user-correct", user_argument(), _fact(), click.Argument(["value"], metavar="VALUE"))
 def correct(session: CliSession, user: str, predicate: str, value: str) -> None:
-    """Say what is so, whatever was said."""
+    """Set a fact, whatever the text says."""
     with session.engine() as engine:
         done = engine.user(user).correct(predicate, value)
     label = predicate_words(done.predicate, get_language())
@@ -33,7 +33,7 @@ def correct(session: CliSession, user: str, predicate: str, value: str) -> None:
     "user-reject", user_argument(), _fact(), click.Argument(["value"], metavar="[VALUE]", required=False)
 )
 def reject(session: CliSession, user: str, predicate: str, value: str | None) -> None:
-    """Say what is not so, whatever was said."""
+    """Declare a fact false, whatever the text says."""
     with session.engine() as engine:
         done = engine.user(user).reject(predicate, value)
     label = predicate_words(done.predicate, get_language())
@@ -45,7 +45,7 @@ def reject(session: CliSession, user: str, predicate: str, value: str | None) ->
 
 @command("user-remember", user_argument(), click.Argument(["text"], metavar="[TEXT]", required=False))
 def remember(session: CliSession, user: str, text: str | None) -> None:
-    """Write a fact about a user down."""
+    """Add a fact about a user."""
     words = read_words(text)
     with session.engine() as engine:
         made = engine.user(user).remember(words)
@@ -66,7 +66,7 @@ def _report_change(session: CliSession, text: str, id: str) -> None:
     option("-o", "--output", metavar="FILE"),
 )
 def export(session: CliSession, user: str, format: str, output: str | None) -> None:
-    """Take everything of a user out."""
+    """Export everything about a user."""
     with session.engine() as engine:
         report = engine.user(user).export(None if output in (None, "-") else output, format)
     say_export(session.screen, report, format)
@@ -74,7 +74,7 @@ def export(session: CliSession, user: str, format: str, output: str | None) -> N
 
 @command("user-forget", user_argument(), flag("--yes", "-y"), flag("--keep-shared"))
 def forget(session: CliSession, user: str, yes: bool, keep_shared: bool) -> None:
-    """Erase everything of a user for good."""
+    """Erase everything about a user permanently."""
     screen = session.screen
     with session.engine() as engine:
         somebody = engine.user(user)

@@ -1,4 +1,4 @@
-"""`user list`, `show`, `history`: looking at what is known about users."""
+"""`user list`, `show`, `history`: reading what is known about users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def user_argument() -> click.Argument:
-    """A user, by the name that threads were begun with."""
+    """Return an argument for a user, by the name given to their threads."""
     return click.Argument(["user"], metavar="USER")
 
 
@@ -94,7 +94,7 @@ def history(session: CliSession, user: str, predicate: str) -> None:
 
 
 def of_fact(fact: UserFact) -> dict[str, Json]:
-    """A fact as JSON."""
+    """Return a fact as JSON."""
     return {
         "predicate": fact.predicate,
         "value": fact.value,
@@ -121,7 +121,7 @@ def _of_preference(preference: Preference) -> dict[str, Json]:
 
 
 def fact_lines(screen: Screen, facts: Sequence[UserFact]) -> Iterator[str]:
-    """Facts, each with the sentences it rests on."""
+    """Yield facts, each with the sentences that support it."""
     for fact in facts:
         label = predicate_words(fact.predicate, get_language())
         text = t("user.fact", label=label, value=one_line(fact.value))

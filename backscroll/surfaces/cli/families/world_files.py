@@ -1,4 +1,4 @@
-"""Files that describe a world, as a command names them: text, or the bytes of a character card."""
+"""World description files: text, or the bytes of a character card."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph import ThreadGraph
     from backscroll.surfaces.cli.session import CliSession
 
-_BIGGEST = 128_000_001  # bytes; what is larger is refused by whoever reads it
+_BIGGEST = 128_000_001  # bytes; the reader rejects larger files
 
 
 def read_world_file(typed: str) -> bytes:
-    """The bytes of a file."""
+    """Read the bytes of a file."""
     try:
         with open_regular(Path(typed).expanduser()) as file:
             return file.read(_BIGGEST)
@@ -33,7 +33,7 @@ def read_world_file(typed: str) -> bytes:
 def change_world(
     session: CliSession, graph: ThreadGraph, file: str | None, name: str | None, drop: str | None
 ) -> bool:
-    """Drop a description of the world, or add the one in a file; False where neither was asked for."""
+    """Remove a world description, or add the one in a file; False if neither was requested."""
     if drop is not None:
         graph.drop_world(drop)
         report_result(session.screen, {"dropped": drop}, t("graph.world_dropped", name=one_line(drop)))

@@ -1,4 +1,4 @@
-"""`/model`, `/cost`, `/tools`, `/permissions`: who answers, what that costs, and what it may do."""
+"""`/model`, `/cost`, `/tools`, `/permissions`: the model, its cost, and what it may do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SPANS = ("session", "project", "always")
 
 
 def wire_of(agent: Agent) -> Wire:
-    """The wire that the agent's prompts are made for, without opening a connection."""
+    """Return the wire that the agent's prompts are made for, without opening a connection."""
     known = providers().get(agent.provider_name)
     return "openai-chat" if known is None else known.wire
 
@@ -46,7 +46,7 @@ def wire_of(agent: Agent) -> Wire:
 
 
 def model_slash(talk: Talk, rest: str) -> None:
-    """Show who answers and offer the others, or take one by name."""
+    """Show the current model and offer the others, or switch to one by name."""
     found = services(talk.engine.settings)
     if not rest:
         _pick_model(talk, found)
@@ -108,7 +108,7 @@ def _service_line(service: ProviderStatus) -> str:
 
 
 def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The configured providers with their models."""
+    """Offer the configured providers with their models."""
     if before:
         return []
     return [(f"{p.name}/{p.model}".rstrip("/"), p.kind) for p in providers().values()]
@@ -118,7 +118,7 @@ def model_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 
 def cost_slash(talk: Talk, rest: str) -> None:
-    """Tokens and money: since the chat began, of this conversation by model, and of this day."""
+    """Show tokens and cost: since the chat began, of this conversation by model, and of today."""
     no_words(rest, "cost")
     engine, thread = talk.engine, talk.thread
     today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -146,7 +146,7 @@ def cost_slash(talk: Talk, rest: str) -> None:
 def _row(name: str, sums: SpendingTotal) -> tuple[str, ...]:
     share = f"{sums.cached / sums.input:.0%}" if sums.input else "–"
     known = sums.calls == 0 or sums.unpriced < sums.calls
-    # Where nobody knows the price of some calls, the sum is only what is known of it.
+    # If the price of some calls is unknown, the sum covers only the others.
     money = ("≥ " if sums.unpriced else "") + _money(sums.nano) if known else t("slash.cost_unknown")
     return name, number(sums.calls), number(sums.input), share, number(sums.output), money
 
@@ -159,7 +159,7 @@ def _money(nano: int) -> str:
 
 
 def tools_slash(talk: Talk, rest: str) -> None:
-    """What the model may call, and what each does to the world."""
+    """Show what the model may call, and the effect of each tool."""
     no_words(rest, "tools")
     rows = [
         (
@@ -184,7 +184,7 @@ def tools_slash(talk: Talk, rest: str) -> None:
 
 
 def permissions_slash(talk: Talk, rest: str) -> None:
-    """The rules in force, or one more, or one less, or another mode."""
+    """Show the rules in force, add or remove one, or change the mode."""
     verb, words = first_word(rest)
     if not rest:
         _list_rules(talk)
@@ -217,7 +217,7 @@ def _rule_line(rule: Rule) -> str:
 
 
 def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
-    """A rule, for as long as the person says."""
+    """Add a rule, for as long as the user chooses."""
     rules = talk.agent.rules
     written = _as_rule(text)
     rule = rule_of(written, verdict)
@@ -233,7 +233,7 @@ def _add_rule(talk: Talk, verdict: Verdict, text: str) -> None:
 
 
 def _as_rule(text: str) -> str:
-    """`run_command git *` is how people type `run_command(git *)`."""
+    """Convert `run_command git *`, as people type it, to `run_command(git *)`."""
     tool, pattern = first_word(text)
     return text if "(" in text or not pattern else f"{tool}({pattern})"
 
@@ -250,7 +250,7 @@ def _remove_rule(talk: Talk, text: str) -> None:
 
 
 def permissions_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Verdicts, then tools; behind `remove` the rules there are."""
+    """Offer verdicts, then tools; after `remove` the existing rules."""
     offers: Mapping[str, Callable[[], Iterable[tuple[str, str]]]] = {
         "remove": lambda: [(r.text, r.source) for r in talk.agent.rules.list_rules()],
         "mode": lambda: [(mode, t(f"slash_mode.{mode}")) for mode in CHOICES["agent_approval"]],

@@ -1,4 +1,4 @@
-"""`/regenerate`, `/continue`, `/swipe`, `/fork`: other answers, and other ways to go on."""
+"""`/regenerate`, `/continue`, `/swipe`, `/fork`: other answers, and other continuations."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
 
-_LOOKED = 200  # messages among which the last answer is looked for: a long run ends with tool results
+_LOOKED = 200  # messages that are searched for the last answer: a long run ends with tool results
 
 
 def regenerate_slash(talk: Talk, rest: str) -> None:
-    """Ask for the last answer once more."""
+    """Regenerate the last answer."""
     no_words(rest, "regenerate")
     talk.play(talk.agent.regenerate())
     answer = _last_answer(talk)
@@ -34,7 +34,7 @@ def regenerate_slash(talk: Talk, rest: str) -> None:
 
 
 def continue_slash(talk: Talk, rest: str) -> None:
-    """Go on with what was stopped or broke off."""
+    """Continue an answer that was stopped or cut off."""
     no_words(rest, "continue")
     if not talk.agent.unfinished:
         remark(talk, t("slash.nothing_open"))
@@ -48,7 +48,7 @@ def _last_answer(talk: Talk) -> Message | None:
 
 
 def swipe_slash(talk: Talk, rest: str) -> None:
-    """Another alternative of the last answer: the next, the one before, or by number; without a word, a picker."""
+    """Switch to another alternative of the last answer: the next, the previous, or by number; without a word, a picker."""
     answer = _last_answer(talk)
     if answer is None:
         raise NotFound(t("slash.no_answer"), hint=t("slash.no_answer_hint"))
@@ -76,7 +76,7 @@ def swipe_slash(talk: Talk, rest: str) -> None:
 
 
 def _pick_alternative(talk: Talk, answer: Message) -> int | None:
-    """One of the alternatives, by how it begins."""
+    """Pick one of the alternatives, by its opening words."""
     if answer.alternatives < 2:
         return None
     latest: dict[int, str] = {}
@@ -93,7 +93,7 @@ def _show(talk: Talk, message: Message) -> None:
 
 
 def swipe_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Directions, and the numbers there are."""
+    """Offer directions, and the existing numbers."""
     if before:
         return
     yield from (("left", t("slash.offer_left")), ("right", t("slash.offer_right")))
@@ -103,7 +103,7 @@ def swipe_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 
 def fork_slash(talk: Talk, rest: str) -> None:
-    """Go on in a new conversation that shares the past, up to and including a turn."""
+    """Continue in a new conversation that shares the history up to and including a turn."""
     thread = talk.thread
     at = None
     if rest:
@@ -114,5 +114,5 @@ def fork_slash(talk: Talk, rest: str) -> None:
 
 
 def fork_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The last turns."""
+    """Offer the last turns."""
     return [] if before else recent_turn_numbers(talk)

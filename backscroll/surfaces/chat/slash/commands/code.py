@@ -1,4 +1,4 @@
-"""`/changes`, `/diff`, `/blame`, `/commit`: what became of the files, by which turn, and into git."""
+"""`/changes`, `/diff`, `/blame`, `/commit`: file changes, the turns that made them, and committing them to git."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _room(talk: Talk) -> Workroom:
 
 
 def changes_slash(talk: Talk, rest: str) -> None:
-    """Changes, newest last: the latest, those of a turn, or those of a file or folder."""
+    """List changes, newest last: the latest, those of a turn, or those of a file or folder."""
     room = _room(talk)
     name = " ".join(words(rest))
     if not name:
@@ -89,7 +89,7 @@ def _files(change: CodeChange) -> str:
 
 
 def changes_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
-    """Turns and files."""
+    """Offer turns and files."""
     if before:
         return []
     if current[:1].isdecimal():
@@ -98,7 +98,7 @@ def changes_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple
 
 
 def diff_slash(talk: Talk, rest: str) -> None:
-    """The changes of a turn as a diff; without a number, of the last turn that changed something."""
+    """Show the changes of a turn as a diff; without a number, of the last turn that changed something."""
     room = _room(talk)
     if rest:
         turn = turn_meant(talk.thread, rest, "diff")
@@ -122,7 +122,7 @@ def diff_slash(talk: Talk, rest: str) -> None:
 
 
 def diff_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The last turns."""
+    """Offer the last turns."""
     return [] if before else recent_turn_numbers(talk)
 
 
@@ -130,7 +130,7 @@ def diff_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[s
 
 
 def blame_slash(talk: Talk, rest: str) -> None:
-    """Which turn wrote a line (with what was asked and why), or every line of a file."""
+    """Show which turn wrote a line (with the request and the reason), or every line of a file."""
     name = " ".join(words(rest))
     if not name:
         raise wrong_use("blame")
@@ -168,7 +168,7 @@ def _one(talk: Talk, blamed: BlameLine) -> None:
 
 
 def _lines(talk: Talk, found: Sequence[BlameLine]) -> None:
-    """A margin with the turn, then the line; a margin that says the same as the one above stays empty."""
+    """Print a margin with the turn, then the line; a margin that repeats the one above stays empty."""
     margins = [_who(blamed) for blamed in found]
     room = max((width(margin) for margin in margins), default=0)
     digits = len(str(found[-1].line)) if found else 1
@@ -181,7 +181,7 @@ def _lines(talk: Talk, found: Sequence[BlameLine]) -> None:
 
 
 def blame_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
-    """Files of the folder."""
+    """Offer files of the folder."""
     return [] if before else [(name, "") for name in file_names(talk.root, current)]
 
 
@@ -189,7 +189,7 @@ def blame_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[s
 
 
 def commit_slash(talk: Talk, rest: str) -> None:
-    """Rehearse a commit of the agent's changes, ask, make it."""
+    """Preview a commit of the agent's changes, ask, and make it."""
     room = _room(talk)
     plan = room.commit(rest, dry_run=True)
     for path in plan.files:

@@ -1,4 +1,4 @@
-"""`/graph`, `/world`: what is known about people and things. Looking is drawn as the command line draws it; `edit` is
+"""`/graph`, `/world`: the knowledge graph. Views are drawn as the command line draws them; `edit` is
 `commands/graph_editor`."""
 
 from __future__ import annotations
@@ -30,14 +30,12 @@ _EDIT = ("edit", "修改", "编辑")
 _WHY = ("why", "为什么")
 _OWN = ("overrides", "我的改动")
 _DROP = ("drop", "移除")
-_QUICK = (
-    300  # turns up to which the names of the graph are offered: putting it together must not hold up typing
-)
-_BIGGEST = 4_000_000  # bytes of a description of the world
+_QUICK = 300  # turns up to which the names of the graph are offered: building it must not delay typing
+_BIGGEST = 4_000_000  # bytes of a world description
 
 
 def graph_slash(talk: Talk, rest: str) -> None:
-    """All nodes, one of them, why something is believed, your own changes, or the editor."""
+    """Show all nodes, one of them, why something is believed, your own changes, or the editor."""
     verb, more = first_word(rest)
     thread = talk.thread.id
     if verb in _EDIT:
@@ -54,7 +52,7 @@ def graph_slash(talk: Talk, rest: str) -> None:
 
 
 def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """What can be done, and the names of nodes."""
+    """Offer actions, and the names of nodes."""
     if not before:
         yield from (
             ("edit", t("slash.offer_graph_edit")),
@@ -66,7 +64,7 @@ def graph_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[
 
 
 def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
-    """Nodes and their types; none where the graph is large and typing would have to wait for it."""
+    """Return nodes and their types; none if the graph is large and typing would have to wait for it."""
     if talk.thread.info.turns > _QUICK:
         return []
     return [
@@ -75,7 +73,7 @@ def node_names(talk: Talk) -> Iterable[tuple[str, str]]:
 
 
 def world_slash(talk: Talk, rest: str) -> None:
-    """Describe the world from a file, take a description back, or show what was told."""
+    """Describe the world from a file, remove a description, or show the existing ones."""
     verb, more = first_word(rest)
     if not rest:
         borrow(talk, world, talk.thread.id)
@@ -94,7 +92,7 @@ def _path(talk: Talk, typed: str) -> Path:
 
 
 def _words(path: Path) -> str | bytes:
-    """A file of text, of a size that somebody can have written; the bytes of a character card."""
+    """Return a text file of limited size; the bytes of a character card."""
     if is_card(read_file(path, 8)[0]):
         return read_file(path, LARGEST_CARD)[0]
     found = decode_text(read_file(path, _BIGGEST)[0])
@@ -106,7 +104,7 @@ def _words(path: Path) -> str | bytes:
 
 
 def world_offer(talk: Talk, before: list[str], current: str) -> Iterable[tuple[str, str]]:
-    """Files, and names of descriptions behind `drop`."""
+    """Offer files, and names of descriptions after `drop`."""
     if before and before[0] in _DROP:
         return [(name, "") for name in dict.fromkeys(e.source for e in talk.thread.graph.world())]
     if before:

@@ -1,6 +1,6 @@
-"""`/graph edit`: a node and all that is held of it, changed in place.
+"""`/graph edit`: edit a node and all its facts in place.
 
-Every change is an override of the person's: it stands over what the text says, and `/undo` takes it back. Owns the dialogue; the
+Every change is an override of the user's: it takes precedence over the text, and `/undo` reverts it. Owns the dialogue; the
 changes are `engine/knowledge/graph`'s.
 """
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.assertion import Override
 
-_NODES = 200  # of a picker
-_FACTS = 60  # of a node that are shown for choosing
+_NODES = 200  # entries of a picker
+_FACTS = 60  # facts of a node shown for choosing
 
 
 def edit(talk: Talk, name: str) -> None:
-    """Change one node until the person has had enough."""
+    """Edit one node until the user is done."""
     node = talk.thread.graph.node(name).id if name else _pick_node(talk)
     if node is None:
         return
@@ -36,13 +36,13 @@ def edit(talk: Talk, name: str) -> None:
         try:
             editor.step()
         except BackscrollError as error:
-            trouble(talk, error)  # a change that cannot be made is said, and the editor stays open
+            trouble(talk, error)  # an impossible change is reported, and the editor stays open
     if editor.changes:
         remark(talk, count("slash.graph_changes", editor.changes))
 
 
 def _pick_node(talk: Talk) -> str | None:
-    """One of the nodes; or a new one, by its name."""
+    """Let the user pick a node; or name a new one."""
     nodes = talk.thread.graph.nodes(limit=_NODES)
     options = [f"{one_line(n.name)} · {type_words(n.type, get_language())}" for n in nodes]
     chosen = talk.choose(t("slash.graph_which"), [*options, t("slash.graph_new")])
@@ -67,7 +67,7 @@ def _tell(talk: Talk, made: Override, typed: str) -> None:
 
 
 class _Editor:
-    """One node on the table."""
+    """The node being edited."""
 
     def __init__(self, talk: Talk, node: str) -> None:
         self.talk, self.node = talk, node
@@ -113,7 +113,7 @@ class _Editor:
     # -- one fact --------------------------------------------------------------------------------------------
 
     def _fact(self, one: NodeView, fact: Fact) -> None:
-        """Change it, keep it, deny it, or take back what was said about it by hand."""
+        """Change a fact, keep it, deny it, or lift a manual change of it."""
         own = next((e.override for e in fact.evidence if e.override is not None), None)
         ways: list[tuple[str, Callable[[], None]]] = [
             (t("slash.graph_change"), lambda: self._change(one, fact)),
@@ -138,7 +138,7 @@ class _Editor:
             self._report_change(self.graph.set(one.id, fact.predicate, other=after))
             held = self.graph.node(one.id).relations
             if any(f.predicate == fact.predicate and f.object == fact.object for f in held):
-                # A relation may hold with several at once: another end alone does not end the one before.
+                # A relation may hold with several nodes at once: another end alone does not end the previous one.
                 self._report_change(self.graph.forbid(one.id, fact.predicate, other=fact.object))
 
     def _forbid(self, one: NodeView, fact: Fact) -> None:

@@ -1,4 +1,4 @@
-"""`/recall`, `/search`, `/expand`, `/operations`, `/turns`: looking at what was said and done.
+"""`/recall`, `/search`, `/expand`, `/operations`, `/turns`: searching the history.
 
 Draws as the command line does (`slash/cli_bridge`). Nothing here reads more of a history than it shows.
 """
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.thread import Turn
 
-_TURNS = 15  # that are listed
-_LATELY = 20  # operations that are listed
-_LONGEST = 400  # lines of an original that are drawn; the rest is said
+_TURNS = 15  # entries listed
+_LATELY = 20  # operations listed
+_LONGEST = 400  # lines of an original that are drawn; the rest is only counted
 
 
 def recall_slash(talk: Talk, rest: str) -> None:
-    """What of the past answers a question."""
+    """Show what of the past answers a question."""
     if not rest:
         raise wrong_use("recall")
     borrow(talk, recall_command, "--", talk.thread.id, *rest.split())
 
 
 def search_slash(talk: Talk, rest: str) -> None:
-    """Messages with these words, here or (`-a`) in every conversation."""
+    """Show messages with these words, here or (`-a`) in every conversation."""
     first, more = first_word(rest)
     everywhere = first in ("-a", "--all")
     words = more if everywhere else rest
@@ -56,7 +56,7 @@ def search_slash(talk: Talk, rest: str) -> None:
 
 
 def expand_slash(talk: Talk, rest: str) -> None:
-    """The originals behind a handle, in full."""
+    """Show the originals behind a handle, in full."""
     if not rest:
         raise wrong_use("expand")
     screen = screen_of(talk)
@@ -72,7 +72,7 @@ def expand_slash(talk: Talk, rest: str) -> None:
 
 
 def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The handles of the last messages and tool results."""
+    """Offer the handles of the last messages and tool results."""
     if before:
         return
     for message in reversed(talk.thread.recent(20)):
@@ -80,7 +80,7 @@ def expand_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 
 def operations_slash(talk: Talk, rest: str) -> None:
-    """What tools did lately, newest last."""
+    """List recent operations, newest last."""
     last = whole_number(rest, "operations") if rest else _LATELY
     digests = talk.thread.operations(last=max(1, last))
     text = safe(render_operations(digests, get_language()))
@@ -88,7 +88,7 @@ def operations_slash(talk: Talk, rest: str) -> None:
 
 
 def turns_slash(talk: Talk, rest: str) -> None:
-    """The last turns with their numbers, or the messages of one."""
+    """Show the last turns with their numbers, or the messages of one."""
     if not rest:
         _list_turns(talk)
         return
@@ -102,7 +102,7 @@ def turns_slash(talk: Talk, rest: str) -> None:
 
 
 def turns_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The last turns."""
+    """Offer the last turns."""
     return [] if before else recent_turn_numbers(talk)
 
 

@@ -1,4 +1,4 @@
-"""`/memory`: what is remembered across tasks, and what people make of it. Before: `engine/work/memory/thread_memory`."""
+"""`/memory`: list, add, edit, pin and forget memories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST = 30  # memories that are listed or offered
 
 
 def memory_slash(talk: Talk, rest: str) -> None:
-    """One of the things below; without a word: the list."""
+    """Run one of the actions below; without a word, list the memories."""
     verb, words = first_word(rest)
     work = _VERBS.get(_MEANT.get(verb, verb)) if rest else _list
     if work is None:
@@ -49,7 +49,7 @@ def _add(talk: Talk, words: str) -> None:
 
 
 def _one(talk: Talk, name: str, *, hidden: bool = False) -> Memory | None:
-    """The memory that is named, or picked."""
+    """Return the memory that is named, or picked."""
     if name:
         return talk.thread.memory.get(name)
     found = list(talk.thread.memory.list(hidden=hidden))[:_MOST]
@@ -83,7 +83,7 @@ def _unpin(talk: Talk, name: str) -> None:
 
 
 def _forget(talk: Talk, name: str) -> None:
-    """Hide a memory; it can be brought back."""
+    """Hide a memory; it can be restored."""
     memory = _one(talk, name)
     if memory is None:
         return
@@ -115,7 +115,7 @@ _VERBS: Mapping[str, Callable[[Talk, str], None]] = {
     "restore": _restore,
     "why": _why,
 }
-#: Other words for the same.
+#: Synonyms.
 _MEANT: Mapping[str, str] = {
     "ls": "list",
     "列表": "list",
@@ -130,7 +130,7 @@ _MEANT: Mapping[str, str] = {
 
 
 def memory_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """What can be done, then the memories it can be done to."""
+    """Offer the actions, then the memories that they apply to."""
     if not before:
         return [(verb, t(f"slash_memory.{verb}")) for verb in _VERBS]
     if len(before) == 1 and before[0] in ("edit", "pin", "unpin", "forget", "why"):

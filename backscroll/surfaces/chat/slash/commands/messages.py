@@ -1,6 +1,6 @@
-"""`/edit`, `/delete`, `/pin`, `/unpin`, `/hide`, `/unhide`: what becomes of single messages.
+"""`/edit`, `/delete`, `/pin`, `/unpin`, `/hide`, `/unhide`: changing single messages.
 
-Every change is an event that `/undo` takes back. Before: `slash/arguments` finds the messages.
+Every change is an event that `/undo` reverts; `slash/arguments` finds the messages.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from backscroll.vocab.message import Message
 
 _LATELY = 30  # messages of a picker
-_LOOKED = 500  # messages that are looked through for marks
+_LOOKED = 500  # messages that are searched for marks
 
 
 # -- /edit -------------------------------------------------------------------------------------------------------
 
 
 def edit_slash(talk: Talk, rest: str) -> None:
-    """New words for a message, in a field of several lines; then, where answers follow, offer to answer anew."""
+    """Edit a message in a field of several lines; then, if answers follow, offer to answer again."""
     thread = talk.thread
     message = thread.message(message_meant(thread, rest)) if rest else _pick_message(talk)
     if message is None:
@@ -52,7 +52,7 @@ def edit_slash(talk: Talk, rest: str) -> None:
 
 
 def _pick_message(talk: Talk) -> Message | None:
-    """One of the last messages with words, the person's newest first in reach."""
+    """Let the user pick one of the last messages with text, their own newest one preselected."""
     found = [m for m in talk.thread.recent(_LATELY) if m.role in ("user", "assistant") and m.text]
     if not found:
         remark(talk, t("slash.nothing_to_edit"))
@@ -64,7 +64,7 @@ def _pick_message(talk: Talk) -> Message | None:
 
 
 def labels(talk: Talk, messages: Sequence[Message]) -> list[str]:
-    """Messages as lines of a picker: number, who, how they begin."""
+    """Return messages as lines of a picker: number, author, opening words."""
     room = max(20, talk.console.width - 24)
     return [
         cut(f"#{talk.thread.place(m.id) + 1} {role_name(m.role)}: {excerpt(m.content, room)}", room + 16)
@@ -73,7 +73,7 @@ def labels(talk: Talk, messages: Sequence[Message]) -> list[str]:
 
 
 def _answer_anew(talk: Talk, message: Message) -> None:
-    """Where the person's words changed: answer them anew, here or in a branch, if they want that."""
+    """After an edit of a user message, offer to answer it again, here or in a fork."""
     if message.role != "user":
         return
     thread = talk.thread
@@ -92,7 +92,7 @@ def _answer_anew(talk: Talk, message: Message) -> None:
 
 
 def delete_slash(talk: Talk, rest: str) -> None:
-    """Take messages out of the history."""
+    """Delete messages from the history."""
     if not rest:
         raise wrong_use("delete")
     found = messages_meant(talk.thread, rest)
@@ -110,21 +110,21 @@ def _report_marks(talk: Talk, what: str, changed: int) -> None:
 
 
 def pin_slash(talk: Talk, rest: str) -> None:
-    """Keep messages in every prompt."""
+    """Pin messages: every prompt keeps them."""
     if not rest:
         raise wrong_use("pin")
     _report_marks(talk, "pin", talk.thread.pin(*messages_meant(talk.thread, rest)))
 
 
 def hide_slash(talk: Talk, rest: str) -> None:
-    """Keep messages out of prompts."""
+    """Hide messages from prompts."""
     if not rest:
         raise wrong_use("hide")
     _report_marks(talk, "hide", talk.thread.hide(*messages_meant(talk.thread, rest)))
 
 
 def unpin_slash(talk: Talk, rest: str) -> None:
-    """Take the pin off; without a message: show what is pinned."""
+    """Unpin messages; without arguments, list the pinned ones."""
     if rest:
         _report_marks(talk, "unpin", talk.thread.unpin(*messages_meant(talk.thread, rest)))
     else:
@@ -132,7 +132,7 @@ def unpin_slash(talk: Talk, rest: str) -> None:
 
 
 def unhide_slash(talk: Talk, rest: str) -> None:
-    """Let messages into prompts again; without a message: show what is hidden."""
+    """Unhide messages; without arguments, list the hidden ones."""
     if rest:
         _report_marks(talk, "unhide", talk.thread.unhide(*messages_meant(talk.thread, rest)))
     else:
@@ -140,7 +140,7 @@ def unhide_slash(talk: Talk, rest: str) -> None:
 
 
 def _marked_ones(talk: Talk, kind: Kind) -> list[Message]:
-    """Messages that may bear a mark: the newest, and those that the log says were marked, however old; in order."""
+    """Return messages that may be marked, in order: the newest, and older ones that the log says were marked."""
     thread = talk.thread
     events = thread.reading(lambda view: view.others())
     found = {m.id: m for m in thread.recent(_LOOKED)}
@@ -160,7 +160,7 @@ def _show(talk: Talk, messages: Sequence[Message], otherwise: str) -> None:
 
 
 def _numbers(talk: Talk) -> Iterable[tuple[str, str]]:
-    """The last messages: number, and how they begin."""
+    """Offer the last messages: number and opening words."""
     held = len(talk.thread)
     found = talk.thread.recent(_LATELY)
     for back, message in enumerate(reversed(found)):
@@ -168,12 +168,12 @@ def _numbers(talk: Talk) -> Iterable[tuple[str, str]]:
 
 
 def edit_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The last messages."""
+    """Offer the last messages."""
     return [] if before else _numbers(talk)
 
 
 def delete_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The last messages."""
+    """Offer the last messages."""
     return _numbers(talk)
 
 
@@ -181,12 +181,12 @@ pin_offer = hide_offer = delete_offer
 
 
 def unpin_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Pinned messages among the last."""
+    """Offer pinned messages among the last."""
     return _list_flagged(talk, "pinned")
 
 
 def unhide_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Hidden messages among the last."""
+    """Offer hidden messages among the last."""
     return _list_flagged(talk, "hidden")
 
 

@@ -1,7 +1,6 @@
-"""`/context`, `/crop`, `/uncrop`, `/compact`, `/system`: what the model is shown of the past.
+"""`/context`, `/crop`, `/uncrop`, `/compact`, `/system`: what the model is shown of the history.
 
-What takes something out of prompts is rehearsed first and shown; nothing leaves the record. Before: `engine/crops/crops`,
-`engine/prompts/compaction/compaction`, `surfaces/receipts`.
+Commands that take something out of prompts show a preview first; nothing leaves the log.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.message import Message
 
-_WINDOW = 32_000  # tokens of a prompt where nobody says how large it may be; as the agent has it
-_CROPPED = 12  # messages of a crop that are shown one by one
-_FIRST = 20  # messages among which a system message of the conversation's own is looked for
+_WINDOW = 32_000  # prompt budget in tokens if none is set; the same as the agent's
+_CROPPED = 12  # messages of a crop shown one by one
+_FIRST = 20  # messages that are searched for the conversation's own system message
 
 
 def asked_with(talk: Talk) -> dict[str, Any]:
-    """The budget and the model that the agent's next prompt would be made for."""
+    """Return the budget and the model of the agent's next prompt."""
     agent, settings = talk.agent, talk.engine.settings
     budget = agent.budget or settings.budget or (None if agent.model else _WINDOW)
     return {"budget": budget, "model": agent.model or None}
 
 
 def rehearse_prompt(talk: Talk) -> Prompt:
-    """The agent's next prompt, tools included; nothing is written."""
+    """Build the agent's next prompt, tools included; nothing is written."""
     wire = wire_of(talk.agent)
     return talk.thread.prompt(
         tools=talk.agent.toolbox.specs(wire), wire=wire, dry_run=True, **asked_with(talk)
@@ -56,7 +55,7 @@ def rehearse_prompt(talk: Talk) -> Prompt:
 
 
 def context_slash(talk: Talk, rest: str) -> None:
-    """The next prompt as a picture; with `all` every message of it."""
+    """Show the next prompt as a picture; with `all`, every message of it."""
     if rest not in ("", "all", t("slash.all")):
         raise wrong_use("context")
     made = rehearse_prompt(talk)
@@ -70,7 +69,7 @@ def context_slash(talk: Talk, rest: str) -> None:
 
 
 def context_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Every message, or the picture alone."""
+    """Offer every message, or the picture alone."""
     return [] if before else [("all", t("slash.offer_all"))]
 
 
@@ -78,7 +77,7 @@ def context_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tup
 
 
 def crop_slash(talk: Talk, rest: str) -> None:
-    """Rehearse a crop, show what goes and how relevant it is, ask, do it."""
+    """Preview a crop, show what goes and how relevant it is, ask, do it."""
     direction, rest = first_word(rest)
     amount, summary = first_word(rest)
     way = {t("slash.top"): "top", t("slash.bottom"): "bottom"}.get(direction, direction)
@@ -100,7 +99,7 @@ def crop_slash(talk: Talk, rest: str) -> None:
 
 
 def _rehearsed_crop(talk: Talk, way: str, wanted: int, summary: str | None) -> tuple[int, Crop]:
-    """What would go: as many as typed, or the nearest number that parts no call from its result, which is said."""
+    """Return a preview: as many messages as typed, or the nearest number that separates no call from its result, with a note."""
     try:
         return wanted, talk.thread.crop(way, wanted, summary, dry_run=True)
     except InvalidInput:
@@ -117,7 +116,7 @@ def _less(told: Crop) -> str:
 
 
 def _show_price(talk: Talk, told: CompactionReport | Crop) -> None:
-    """What it costs, what it saves, and after how many calls that is even."""
+    """Show what it costs, what it saves, and after how many calls it pays off."""
     if told.pays_back_after is not None:
         costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
         remark(talk, count("cropping.pays", told.pays_back_after, **costs))
@@ -136,7 +135,7 @@ def _show_crop(talk: Talk, told: Crop) -> None:
 
 
 def _show_relevance(talk: Talk, way: str, amount: int) -> None:
-    """The messages that go, each with how much it has to do with what is being done; of many the most relevant."""
+    """Show the messages that go, each with its relevance to the current work; of many, the most relevant."""
     each = each_relevance(talk.thread, way, amount)
     shown = {id(one) for one in sorted(each, key=lambda one: -one[1])[:_CROPPED]}
     room = max(20, talk.console.width - 30)
@@ -149,14 +148,14 @@ def _show_relevance(talk: Talk, way: str, amount: int) -> None:
 
 
 def crop_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """A direction, then some numbers."""
+    """Offer a direction, then some numbers."""
     if not before:
         return [("top", t("slash.offer_top")), ("bottom", t("slash.offer_bottom"))]
     return [(str(n), "") for n in (5, 10, 20, 50)] if len(before) == 1 else []
 
 
 def uncrop_slash(talk: Talk, rest: str) -> None:
-    """Bring cropped messages back: those of a handle, the only ones, or those that are picked."""
+    """Restore cropped messages: those of a handle, the only ones, or those that are picked."""
     handle = rest or _picked_crop(talk)
     if handle is None:
         return
@@ -181,7 +180,7 @@ def _picked_crop(talk: Talk) -> str | None:
 
 
 def uncrop_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The handles of what is cropped."""
+    """Offer the handles of cropped messages."""
     if before:
         return []
     return [(m.handle.strip("[]"), count("words.messages", m.count)) for m in _crops(talk.thread)]
@@ -191,7 +190,7 @@ def uncrop_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple
 
 
 def compact_slash(talk: Talk, rest: str) -> None:
-    """Rehearse a compaction, show what it saves, ask, do it; or take back the one in force."""
+    """Preview a compaction, show what it saves, ask, do it; or undo the one in force."""
     if rest.strip() in ("undo", "--undo", "撤销"):
         talk.thread.undo_compaction()
         report_done(talk, t("slash.uncompacted"))
@@ -212,7 +211,7 @@ def compact_slash(talk: Talk, rest: str) -> None:
 
 
 def compact_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Taking it back."""
+    """Offer to undo it."""
     return [] if before else [("undo", t("slash.offer_uncompact"))]
 
 
@@ -220,7 +219,7 @@ def compact_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tup
 
 
 def system_slash(talk: Talk, rest: str) -> None:
-    """Show what the model is told first, or add this conversation's own words to it."""
+    """Show the system prompt, or set this conversation's own addition to it."""
     agents, own = _systems(talk.thread)
     if not rest:
         _show_system(talk, own)
@@ -235,7 +234,7 @@ def system_slash(talk: Talk, rest: str) -> None:
 
 
 def _systems(thread: Thread) -> tuple[Message | None, Message | None]:
-    """The system message that the agent keeps up to date, and the conversation's own."""
+    """Return the system message that the agent keeps up to date, and the conversation's own."""
     found = [m for m in thread.messages(0, _FIRST) if m.role == "system"]
     kept = [m for m in found if "act" in m.content.metadata]
     own = [m for m in found if "act" not in m.content.metadata]
@@ -243,7 +242,7 @@ def _systems(thread: Thread) -> tuple[Message | None, Message | None]:
 
 
 def _show_system(talk: Talk, own: Message | None) -> None:
-    """The system section of the next prompt, to the letter."""
+    """Show the system section of the next prompt, exactly."""
     said = [block for block in rehearse_prompt(talk).blocks if block.role == "system"]
     if not said:
         remark(talk, t("slash.system_none"))

@@ -1,6 +1,6 @@
-"""`/rewind`: back to before a turn, files and conversation together or one of them; first shown, then asked, then done.
+"""`/rewind`: back to before a turn, files and conversation together or one of them, with a preview and a confirmation.
 
-`engine/folder/rewind` does it and can take it back (`/rewind redo`). Where no folder is watched, the words alone go back.
+`engine/folder/rewind` does it and can revert it (`/rewind redo`). If no folder is watched, only the conversation goes back.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.change import CodeChange, FileChange
 
-_TURNS = 30  # of the picker
-_CHANGES = 300  # newest changes that are looked through for what each turn did
+_TURNS = 30  # turns of the picker
+_CHANGES = 300  # newest changes that are searched for what each turn did
 _FILES = 20  # files of a preview
 _WHATS: tuple[What, ...] = ("both", "files", "conversation")
 _REDO = ("redo", "重做")
@@ -33,7 +33,7 @@ Files: TypeAlias = "Sequence[FileChange]"
 
 
 def rewind_slash(talk: Talk, rest: str) -> None:
-    """Pick a turn (or take the one that is named), pick what goes back, see it, say yes."""
+    """Pick a turn (or use the given one), pick what goes back, show a preview, ask."""
     room = talk.agent.workroom
     if rest in _REDO:
         _redo(talk, room)
@@ -50,7 +50,7 @@ def rewind_slash(talk: Talk, rest: str) -> None:
         return
     what = _WHATS[chosen]
     if what != "conversation":
-        room.look()  # what was changed by hand and nobody has seen yet belongs into the preview
+        room.look()  # manual changes not recorded yet belong in the preview
     plan = room.rewind(turn, what, dry_run=True)
     if not plan.files and not plan.messages:
         remark(talk, t("slash.rewind_nothing"))
@@ -97,7 +97,7 @@ def _redo(talk: Talk, room: Workroom | None) -> None:
 
 
 def _words_alone(talk: Talk, turn: int) -> None:
-    """Without a watched folder: take the messages out, in one stroke that `/undo` brings back."""
+    """Rewind without a watched folder: remove the messages, in one stroke that `/undo` reverts."""
     remark(talk, t("slash.no_workroom"))
     thread = talk.thread
     opening = thread.turn(turn).messages[0].id
@@ -113,7 +113,7 @@ def _words_alone(talk: Talk, turn: int) -> None:
 
 
 def preview(talk: Talk, plan: RewindReport) -> None:
-    """What would happen to files and words."""
+    """Show what would happen to files and conversation."""
     for file in plan.files[:_FILES]:
         line(talk, f"  {file_line(file)}")
     if len(plan.files) > _FILES:
@@ -128,14 +128,14 @@ def preview(talk: Talk, plan: RewindReport) -> None:
 
 
 def file_line(file: FileChange) -> str:
-    """What becomes of a file, in a line."""
+    """Return what would happen to a file, in a line."""
     name = one_line(f"{file.old_path} → {file.path}" if file.old_path else file.path)
     size = t("slash.binary") if file.binary else f"+{file.added} −{file.removed}"
     return f"{t(f'slash_action.{file.action}')} {name} ({size})"
 
 
 def _pick_turn(talk: Talk, room: Workroom | None) -> int | None:
-    """One of the last turns, newest first, each with what it changed."""
+    """Let the user pick one of the last turns, newest first, each with what it changed."""
     turns = [turn for turn in reversed(talk.thread.recent_turns(_TURNS)) if turn.sequence]
     if not turns:
         remark(talk, t("slash.no_turns"))
@@ -162,5 +162,5 @@ def _by_turn(changes: Sequence[CodeChange]) -> dict[int, set[str]]:
 
 
 def rewind_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The last turns, and taking a rewind back."""
+    """Offer the last turns, and reverting a rewind."""
     return [] if before else [*recent_turn_numbers(talk), ("redo", t("slash.offer_rewind_redo"))]

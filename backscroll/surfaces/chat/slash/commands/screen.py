@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def help_slash(talk: Talk, rest: str) -> None:
-    """All commands, or all about one."""
+    """Show all commands, or the details of one."""
     name, _ = first_word(rest)
     if not name:
         _all(talk)
@@ -59,12 +59,12 @@ def _one(talk: Talk, slash: SlashCommand) -> None:
 
 
 def help_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The names of all commands."""
+    """Offer the names of all commands."""
     return [] if before else [(slash.name, slash.help) for slash in SLASHES]
 
 
 def unfold_slash(talk: Talk, rest: str) -> None:
-    """Show a tool call in full, where the terminal folds them."""
+    """Show a folded tool call in full."""
     unfold = getattr(talk, "unfold", None)
     if not callable(unfold):
         raise NotFound(t("slash.no_unfold"), hint=t("slash.no_unfold_hint"))
@@ -72,7 +72,7 @@ def unfold_slash(talk: Talk, rest: str) -> None:
 
 
 def lang_slash(talk: Talk, rest: str) -> None:
-    """Speak another language from now on."""
+    """Switch to another language."""
     if not rest:
         remark(talk, t("slash.lang_is", name=i18n.get_language(), names=", ".join(i18n.LANGUAGES)))
         return
@@ -87,7 +87,7 @@ def lang_slash(talk: Talk, rest: str) -> None:
 
 
 def lang_offer(_talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The languages."""
+    """Offer the languages."""
     return [] if before else [("en", "English"), ("zh", "简体中文")]
 
 
@@ -99,7 +99,7 @@ def clear_slash(talk: Talk, rest: str) -> None:
 
 
 def quit_slash(talk: Talk, rest: str) -> None:
-    """Leave."""
+    """Leave the chat."""
     if rest:
         raise wrong_use("quit")
     talk.leave()

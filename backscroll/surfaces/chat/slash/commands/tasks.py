@@ -1,4 +1,4 @@
-"""`/task`, `/todos`: the work at hand, from its start to its verdict. Before: `engine/work/task_steps`, `engine/work/verdict`."""
+"""`/task`, `/todos`: the current work, from its start to its verdict."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from backscroll.vocab.part import Json
     from backscroll.vocab.task import Task
 
-_LOOKED = 200  # messages that are looked through for what is still open
-_TODOS = "update_todos"  # the tool with which a model keeps its list
+_LOOKED = 200  # messages that are searched for open to-dos
+_TODOS = "update_todos"  # the tool with which a model keeps its to-do list
 
 
 def task_slash(talk: Talk, rest: str) -> None:
-    """A step of a task; without a word: how things stand."""
+    """Run a step of a task; without a word, show the state of the tasks."""
     verb, words = first_word(rest)
     work = _VERBS.get(_MEANT.get(verb, verb))
     if not rest:
@@ -55,7 +55,7 @@ def _start(talk: Talk, title: str) -> None:
     try:
         step = start_task(talk.thread, title)
     except Conflict as conflict:
-        # Something of this name was given up before: whoever is asked may want it all the same.
+        # A task of this name was given up before: the user may want it all the same.
         if not _cancelled_before(talk, title):
             raise
         if not talk.confirm(f"{say(conflict.message)} {t('slash.task_again')}"):
@@ -80,7 +80,7 @@ def _complete(talk: Talk, note: str) -> None:
 
 
 def _not_yet(talk: Talk, feedback: str) -> None:
-    """Send the result back with words, and let the work go on."""
+    """Send the result back with feedback, and let the work continue."""
     words = feedback or talk.ask(t("slash.task_why"), lines=True)
     if not words or not words.strip():
         remark(talk, t("slash.nothing_done"))
@@ -101,7 +101,7 @@ def _resume(talk: Talk, name: str) -> None:
 
 
 def _resting(talk: Talk) -> Task | None:
-    """One of the tasks that could go on."""
+    """Let the user pick one of the tasks that could be resumed."""
     going = (TaskState.IN_PROGRESS, TaskState.INCOMPLETE)
     found = [x for x in reversed(talk.thread.tasks.list()) if not x.current and x.state in going]
     if not found:
@@ -137,7 +137,7 @@ _VERBS: Mapping[str, Callable[[Talk, str], None]] = {
     "show": _show,
     "rename": _title,
 }
-#: Other words for the same.
+#: Synonyms.
 _MEANT: Mapping[str, str] = {
     "new": "start",
     "done": "complete",
@@ -160,7 +160,7 @@ _MEANT: Mapping[str, str] = {
 
 
 def task_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Steps, then tasks where one is wanted."""
+    """Offer steps, then tasks where one is expected."""
     if not before:
         return [(verb, t(f"slash_task.{verb.replace('-', '_')}")) for verb in _VERBS]
     if len(before) == 1 and before[0] in ("resume", "show"):
@@ -172,7 +172,7 @@ def task_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[s
 
 
 def todos_slash(talk: Talk, rest: str) -> None:
-    """The model's list as it was last written, and what else was left open in the words lately."""
+    """Show the model's to-do list as last written, and other open to-dos from recent text."""
     no_words(rest, "todos")
     listed = _list_todos(talk)
     for state, text in listed:
@@ -196,7 +196,7 @@ _MARKS: Mapping[str, tuple[str, str]] = {
 
 
 def _list_todos(talk: Talk) -> list[tuple[str, str]]:
-    """State and words of every item of the list that the tool wrote last."""
+    """Return state and text of every item of the list that the tool wrote last."""
     found = talk.thread.tool_history(tool=_TODOS, limit=1)
     given: Json = found[0].arguments if found else None
     if isinstance(given, str):

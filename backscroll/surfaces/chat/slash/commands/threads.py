@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from backscroll.surfaces.chat.talk import Talk
     from backscroll.vocab.thread import ThreadInfo
 
-_LISTED = 50  # of a picker
-_LOOKED = 500  # newest threads that are looked through for words
-_FILE_NAME = 60  # characters of a title that become the name of a file
-#: Ends of file names; the others are JSON.
+_LISTED = 50  # threads of a picker
+_LOOKED = 500  # newest threads that are searched for words
+_FILE_NAME = 60  # characters of a title used as a file name
+#: File name suffixes; the others are JSON.
 _ENDS = {
     "markdown": "md",
     "native": "jsonl",
@@ -38,7 +38,7 @@ _ENDS = {
 
 
 def threads_slash(talk: Talk, rest: str) -> None:
-    """Pick another conversation, the newest first; with words only those that have them in their titles."""
+    """Pick another conversation, the newest first; with words, only those whose titles contain them."""
     found = _fitting(talk, rest)
     if not found:
         remark(talk, t("slash.no_threads_fit") if rest else t("slash.no_threads"))
@@ -80,14 +80,14 @@ def _line(info: ThreadInfo, talk: Talk) -> str:
 
 
 def threads_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The newest conversations by title."""
+    """Offer the newest conversations by title."""
     if before:
         return []
     return [(info.title, info.id[:8]) for info in talk.engine.threads(limit=_LISTED) if info.title]
 
 
 def new_slash(talk: Talk, rest: str) -> None:
-    """Begin a conversation in the same folder, for the same project."""
+    """Start a new conversation in the same folder, for the same project."""
     info = talk.thread.info
     metadata = {"workspace": str(info.metadata.get("workspace") or talk.root)}
     made = talk.engine.create(
@@ -112,7 +112,7 @@ def rename_slash(talk: Talk, rest: str) -> None:
 
 
 def tag_slash(talk: Talk, rest: str) -> None:
-    """Put tags on, take them off (`-name`), or show them."""
+    """Add tags, remove them (`-name`), or show them."""
     given = words(rest)
     off = [word[1:].lstrip("#") for word in given if word.startswith("-") and word[1:].lstrip("#")]
     on = [word.lstrip("#") for word in given if not word.startswith("-") and word.lstrip("#")]
@@ -128,7 +128,7 @@ def tag_slash(talk: Talk, rest: str) -> None:
 
 
 def tag_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """Tags of this conversation to take off, and those of others to put on."""
+    """Offer this conversation's tags to remove, and other tags to add."""
     own = talk.thread.info.tags
     known = dict.fromkeys(tag for info in talk.engine.threads(limit=_LISTED) for tag in info.tags)
     return [
@@ -141,14 +141,14 @@ def tag_offer(talk: Talk, _before: list[str], _current: str) -> Iterable[tuple[s
 
 
 def export_slash(talk: Talk, rest: str) -> None:
-    """Write this conversation to a file; as Markdown, where nothing else is asked for."""
+    """Export this conversation to a file; as Markdown by default."""
     given = words(rest)
     formats = [name for name, _, _, writes in talk.engine.formats() if writes]
     if len(given) > 2:
         raise wrong_use("export")
     name = given[0] if given else "markdown"
     if name not in formats:
-        if len(given) == 1 and Path(name).suffix:  # only a file: its end says what it is to be
+        if len(given) == 1 and Path(name).suffix:  # only a file: its suffix determines the format
             given, name = ["", name], _format_for(name)
         else:
             raise InvalidInput(
@@ -183,5 +183,5 @@ def _target(talk: Talk, typed: str, format_: str) -> Path:
 
 
 def export_offer(talk: Talk, before: list[str], _current: str) -> Iterable[tuple[str, str]]:
-    """The formats that can be written."""
+    """Offer the formats that can be written."""
     return [] if before else [(n, label) for n, label, _, writes in talk.engine.formats() if writes]

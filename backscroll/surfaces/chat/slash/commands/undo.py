@@ -1,4 +1,4 @@
-"""`/undo`, `/redo`: take back the last thing you did to the conversation, or do it again."""
+"""`/undo`, `/redo`: revert your last change to the conversation, or apply it again."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def undo_slash(talk: Talk, rest: str) -> None:
-    """Take back your last change."""
+    """Undo your last change."""
     no_words(rest, "undo")
     event = talk.thread.undo()
     report_done(talk, t("undoing.undone", what=stroke_words(talk.thread, event)))
 
 
 def redo_slash(talk: Talk, rest: str) -> None:
-    """Do again what undo took back."""
+    """Redo what undo reverted."""
     no_words(rest, "redo")
     event = talk.thread.redo()
     report_done(talk, t("undoing.redone", what=stroke_words(talk.thread, event)))

@@ -1,1 +1,1 @@
-"""Commands that let the agent work, and look at what became of the files."""
+"""Commands that run the agent, and show its file changes."""

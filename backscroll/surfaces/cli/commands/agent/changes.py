@@ -1,4 +1,4 @@
-"""`changes`, `blame`, `commit`: what became of the files, who wrote a line, and the agent's work into git."""
+"""`changes`, `blame`, `commit`: file changes, who wrote a line, and committing the agent's work to git."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def changes_command(
     yes: bool,
     limit: int,
 ) -> None:
-    """What became of the files of a thread's folder, the newest first."""
+    """List the file changes of a thread, newest first."""
     # start-up: loaded when the command runs
     from backscroll.engine.folder.change_query import changes, wish
 
@@ -85,7 +85,7 @@ def changes_command(
 
 
 def _forget_file(session: CliSession, room: Workroom, path: str, *, yes: bool) -> None:
-    """Erase a file for good, after showing what goes."""
+    """Erase a file permanently, after showing what goes."""
     screen = session.screen
     if not yes:
         if not screen.can_ask:
@@ -123,7 +123,7 @@ def _forgotten_lines(done: FileForgetReport) -> Iterator[str]:
 
 @command("blame", click.Argument(["place"], metavar="FILE[:LINE]"), option("--thread", metavar="THREAD"))
 def blame_command(session: CliSession, place: str, thread: str | None) -> None:
-    """Which turn wrote each line of a file."""
+    """Show which turn wrote each line of a file."""
     screen = session.screen
     split = None if Path(place).exists() else _LINE.fullmatch(place)
     path, line = (split[1], int(split[2])) if split else (place, None)
@@ -157,7 +157,7 @@ def commit_command(
     trust: bool,
     dry_run: bool,
 ) -> None:
-    """Commit what the agent changed to your git repository."""
+    """Commit the agent's changes to your git repository."""
     with session.engine() as engine:
         found = thread_here(engine, thread)
         room = room_of(session.screen, found)

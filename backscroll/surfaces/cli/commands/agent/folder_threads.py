@@ -1,4 +1,4 @@
-"""Which thread and which folder a command about files means: the newest thread that works here, unless one is named."""
+"""Which thread and folder a command about files means: the newest thread that works here, unless one is given."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def thread_here(engine: Engine, name: str | None) -> Thread:
-    """The thread that was named, else the newest that works in this folder or in one above it."""
+    """Return the given thread, else the newest that works in this folder or in one above it."""
     if name is not None:
         return thread_named(engine, name)
     here = Path.cwd()
@@ -36,13 +36,13 @@ def thread_here(engine: Engine, name: str | None) -> Thread:
 
 
 def folder_of(thread: Thread) -> Path:
-    """The folder that a thread works in; this one where it names none."""
+    """Return the folder that a thread works in; the current one if it has none."""
     folder = thread.info.metadata.get("workspace")
     return Path(folder) if isinstance(folder, str) and folder else Path.cwd()
 
 
 def room_of(screen: Screen, thread: Thread) -> Workroom:
-    """The workroom of a thread; says so where it finished what a crash had left."""
+    """Return the workroom of a thread; report if it finished what a crash had left."""
     room = thread.workroom(folder_of(thread))
     if room.recovered is not None:
         finished = room.recovered.outcome == "finished"
@@ -54,7 +54,7 @@ def room_of(screen: Screen, thread: Thread) -> Workroom:
 
 
 def named_inside(thread: Thread, path: str) -> str:
-    """A file as somebody in this folder names it, as the folder of the thread names it."""
+    """Convert a file name relative to the current folder to one relative to the thread's folder."""
     root = folder_of(thread)
     here = Path(os.path.normpath(Path.cwd() / path))
     for whole in (here, here.parent.resolve() / here.name):

@@ -1,4 +1,4 @@
-"""`mcp`: the memory for other agents, over stdio."""
+"""`mcp`: serve the memory to other agents, over stdio."""
 
 from __future__ import annotations
 

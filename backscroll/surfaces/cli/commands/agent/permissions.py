@@ -1,4 +1,4 @@
-"""`permissions`: what an agent may do without asking, must not do, or has to ask about."""
+"""`permissions`: what an agent may do without asking, must not do, or must ask about."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ACTIONS = ("list", "allow", "deny", "ask", "remove")
 def permissions_command(
     session: CliSession, action: str, pattern: str | None, project: str | None, everything: bool
 ) -> None:
-    """List the rules, add one, or take one out."""
+    """List the rules, add one, or remove one."""
     if (pattern is None) != (action == "list") or (everything and action != "list"):
         raise InvalidInput(t("permissions.wrong_use"), hint=t("permissions.wrong_use_hint"))
     root = None if project is None else Path(project).expanduser().resolve()

@@ -1,4 +1,4 @@
-"""`rewind`: back to before a turn, files and conversation, after showing what that means; and taking it back."""
+"""`rewind`: restore files and conversation to before a turn, after a preview; and revert that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backscroll.engine.folder.workroom import What, Workroom
 
 
-_LAST = -1  # the last turn, which is counted when the thread is known
+_LAST = -1  # the last turn, resolved when the thread is known
 
 
 @command(
@@ -41,7 +41,7 @@ def rewind_command(
     force: bool,
     yes: bool,
 ) -> None:
-    """Go back to before a turn."""
+    """Rewind to before a turn."""
     thread, turn = _read(words, redo=redo)
     if redo and (files or conversation):
         raise InvalidInput(t("workroom.redo_whole"), hint=t("workroom.redo_whole_hint"))
@@ -82,7 +82,7 @@ def rewind_command(
 
 
 def _read(words: tuple[str, ...], *, redo: bool) -> tuple[str | None, int | None]:
-    """The thread, where one is named, and the turn."""
+    """Return the thread, if one is given, and the turn."""
     if redo:
         if len(words) > 1:
             raise InvalidInput(t("workroom.redo_words"), hint=t("workroom.rewind_hint"))
@@ -96,7 +96,7 @@ def _read(words: tuple[str, ...], *, redo: bool) -> tuple[str | None, int | None
 
 
 def _confirm_rewind(session: CliSession, room: Workroom, plan: RewindReport, *, force: bool) -> bool:
-    """Ask, where somebody is there to answer; what would be refused anyway is not asked about."""
+    """Ask if a user is present; a rewind that would be refused anyway is not asked about."""
     del room
     if plan.foreign and not force:
         return True  # the refusal itself says what is in the way

@@ -1,4 +1,4 @@
-"""`run`: one message to the agent, without a conversation around it: for scripts, for other programs, for a quick question."""
+"""`run`: send one message to the agent without a chat, for scripts, other programs and quick questions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from backscroll.engine.thread import Thread
     from backscroll.surfaces.cli.families.run_person import UnattendedPerson
 
-_TITLE = 60  # characters of the first line that name a new thread
+_TITLE = 60  # characters of the first line that become the title of a new thread
 _MODES = ("ask", "edits", "all")
 
 
@@ -58,7 +58,7 @@ _MODES = ("ask", "edits", "all")
     flag("--quiet", "-q"),
 )
 def run_command(session: CliSession, **given_options: Any) -> None:
-    """Say something to the agent and print what it answers."""
+    """Send a message to the agent and print its answer."""
     session.sandbox, session.user = given_options.pop("sandbox"), given_options["user"]
     asked = _RunOptions(**given_options)
     root = _root(asked.root)
@@ -72,7 +72,7 @@ def run_command(session: CliSession, **given_options: Any) -> None:
 
 
 class _RunOptions:
-    """The options as they were given; those that exclude each other are refused."""
+    """The options as given; conflicting ones are rejected."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ def _language(words: str) -> str:
 
 
 def _last_in(engine: Engine, root: Path) -> Thread:
-    """The conversation in this folder that changed last."""
+    """Return the conversation in this folder that changed last."""
     for info in engine.threads(kind="agent", user=engine.settings.user or None):
         if not info.forgotten and str(root) in (info.metadata.get("workspace"), info.project):
             return engine.thread(info.id)
@@ -160,7 +160,7 @@ def _last_in(engine: Engine, root: Path) -> Thread:
 
 
 def _check(session: CliSession, engine: Engine, asked: _RunOptions) -> None:
-    """Whether somebody can be asked and answer, before a conversation is made for it."""
+    """Check that the user can be asked and that the provider exists, before a conversation is created."""
     # start-up: loaded when the command runs
     from backscroll.llm.providers import choose_provider
 
@@ -202,7 +202,7 @@ def _agent(session: CliSession, thread: Thread, root: Path, asked: _RunOptions) 
     )
 
 
-# -- while it works ----------------------------------------------------------------------------------------------
+# -- during the run ----------------------------------------------------------------------------------------------
 
 
 def _play(session: CliSession, agent: Agent, words: str | None, *, quiet: bool) -> int:
@@ -241,11 +241,11 @@ def _play(session: CliSession, agent: Agent, words: str | None, *, quiet: bool) 
     if finished.end != "failed" and heard[-1:] in (
         [],
         [signal.SIGINT],
-    ):  # else it broke off, whatever it says
+    ):  # otherwise it was cut off, whatever it says
         mark_ended(agent.thread, finished.end)
     if not session.as_json and not quiet:
         _closing_words(session, agent, finished)
-    # A program that ends another with a signal looks for the code that this signal usually gives.
+    # A program that ends another with a signal expects the usual exit code of that signal.
     code = 128 + heard[-1] if finished.end == "stopped" and heard else code_of(finished)
     if isinstance(telling, CollectedOutput):
         screen.json(run_document(_opening(agent), finished, code, telling.events))
@@ -271,27 +271,27 @@ def _closing_words(session: CliSession, agent: Agent, finished: Finished) -> Non
     session.screen.remark(f"({' · '.join(facts)})", "dim")
     turned_away = cast("UnattendedPerson", agent.person).list_missing_rules()
     if turned_away:
-        # A model wrote parts of this, and people will copy it into their shell.
+        # A model wrote parts of this, and users will copy it into their shell.
         rules = " ".join(f"--allow {shlex.quote(rule)}" for rule in turned_away)
         session.screen.remark(t("run.not_asked", rules=rules), "warn")
 
 
 @contextmanager
 def _stoppable(agent: Agent) -> Generator[list[int]]:
-    """Ctrl-C and a polite end from outside stop the run in order; a second Ctrl-C does not wait. Gives the signals that came."""
+    """Make Ctrl-C and SIGTERM stop the run in order; a second Ctrl-C does not wait. Yields the signals received."""
     came: list[int] = []
     thrown = False
 
     def stop(number: int, _frame: FrameType | None) -> None:
         nonlocal thrown
         came.append(number)
-        # In a thread beside it: stopping takes locks that whoever is interrupted here may hold.
+        # In a separate thread: stopping takes locks that the interrupted code may hold.
         start_new_thread(agent.stop, ())
         again, thrown = thrown, True
         if number == signal.SIGINT and (again or getattr(agent.person, "asking", False)):
             raise KeyboardInterrupt
 
-    # Only the main thread of a program hears signals.
+    # Only the main thread of a program receives signals.
     heard = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     before = {each: signal.signal(each, stop) for each in heard}
     try:

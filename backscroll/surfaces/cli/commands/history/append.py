@@ -1,4 +1,4 @@
-"""`new`, `append`, `insert`: threads and messages made by hand or by a script."""
+"""`new`, `append`, `insert`: threads and messages written by hand or by a script."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def new_command(
     language: str,
     tag: tuple[str, ...],
 ) -> None:
-    """Begin a thread, or find the one with this key; prints its id."""
+    """Create a thread, or find the one with this key; print its id."""
     with session.engine(make=True) as engine:
         if key is None:
             made = engine.create(title, project=project, user=user, kind=kind, language=language, tags=tag)
@@ -74,7 +74,7 @@ def append_command(
     hidden: bool,
     pinned: bool,
 ) -> None:
-    """Add a message to the end; prints its id."""
+    """Append a message; print its id."""
     words, time = read_words(text), parse_time(at)
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -102,7 +102,7 @@ def insert_command(
     author: str | None,
     at: str | None,
 ) -> None:
-    """Put a message between others."""
+    """Insert a message between others."""
     if (after is None) is (before is None):
         raise InvalidInput(t("writing.after_or_before"), hint=t("writing.after_or_before_hint"))
     words, time = read_words(text), parse_time(at)

@@ -1,4 +1,4 @@
-"""`edit`, `regenerate`, `choose`: new words for a message, and the choice among its answers."""
+"""`edit`, `regenerate`, `choose`: edit a message, and choose among its alternatives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _text() -> click.Argument:
 def edit_command(
     session: CliSession, thread: str, message: str, text: str | None, seen: str | None, regenerate: bool
 ) -> None:
-    """Give a message new words."""
+    """Edit a message."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         before = found.message(message_named(engine, found, message))
@@ -50,7 +50,7 @@ def edit_command(
 
 
 def _write_edit(found: Thread, before: Message, words: str, seen: Ref | None, *, as_new: bool) -> Message:
-    """Write the words; where somebody was quicker, put them aside in a file before saying so."""
+    """Write the text; on a conflict, save it to a file before reporting the error."""
     content = with_words(before.content, words)
     try:
         if as_new:
@@ -70,7 +70,7 @@ def _account(found: Thread, after: Message, *, as_new: bool) -> str:
 
 @command("regenerate", thread_argument(), message_argument(), _text(), flag("--aside"))
 def regenerate_command(session: CliSession, thread: str, message: str, text: str | None, aside: bool) -> None:
-    """Add another answer to a message."""
+    """Add an alternative to a message."""
     words = read_words(text)
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -84,7 +84,7 @@ def regenerate_command(session: CliSession, thread: str, message: str, text: str
     "choose", thread_argument(), message_argument(), click.Argument(["which"], metavar="WHICH", required=True)
 )
 def choose_command(session: CliSession, thread: str, message: str, which: str) -> None:
-    """Make another answer the live one."""
+    """Make another alternative the live one."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         before = found.message(message_named(engine, found, message))

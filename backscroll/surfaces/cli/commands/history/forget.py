@@ -1,4 +1,4 @@
-"""`forget`: erase words for good, after showing which."""
+"""`forget`: erase text permanently, after showing which."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def forget_command(
     session: CliSession, thread: str, messages: tuple[str, ...], whole: bool, yes: bool, keep_shared: bool
 ) -> None:
-    """Erase messages, or a whole thread, for good."""
+    """Erase messages, or a whole thread, permanently."""
     if whole == bool(messages):
         # An empty variable in a script must never turn "this message" into "everything".
         key = "forgetting.both_named" if whole else "forgetting.none_named"
@@ -57,14 +57,14 @@ def forget_command(
 def _forget_messages(
     found: Thread, refs: list[Ref], keep_shared: bool, *, dry_run: bool = False
 ) -> ForgetReport:
-    """The messages that were named, or the whole thread; the command line made sure that one of them was asked for."""
+    """Forget the given messages, or the whole thread; the command made sure that one of them was asked for."""
     if refs:
         return found.forget(*refs, keep_shared=keep_shared, dry_run=dry_run)
     return found.forget_thread(keep_shared=keep_shared, dry_run=dry_run)
 
 
 def _preview(screen: Screen, found: Thread, refs: list[Ref], would: ForgetReport) -> None:
-    """What would go."""
+    """Show what would be erased."""
     info = found.info
     if not refs:
         title = t(

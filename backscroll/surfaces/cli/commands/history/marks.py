@@ -1,4 +1,4 @@
-"""`delete`, `restore`, `hide`, `unhide`, `pin`, `unpin`, `move`: where messages stand, and what is marked about them."""
+"""`delete`, `restore`, `hide`, `unhide`, `pin`, `unpin`, `move`: the place of messages, and their marks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _mark(session: CliSession, thread: str, messages: tuple[str, ...], what: str) -> None:
-    """Put a mark on messages, or take it off; all of them in one stroke, which one `undo` takes back."""
+    """Mark messages, or remove a mark; all of them in one stroke, which one `undo` reverts."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         if what == "restore":
@@ -44,43 +44,43 @@ def _document(thread: Thread, refs: list[Ref], changed: int) -> dict[str, object
 
 @command("delete", thread_argument(), messages_argument())
 def delete_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
-    """Take messages out of the history."""
+    """Delete messages from the history."""
     _mark(session, thread, messages, "delete")
 
 
 @command("restore", thread_argument(), messages_argument())
 def restore_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
-    """Bring deleted messages back."""
+    """Restore deleted messages."""
     _mark(session, thread, messages, "restore")
 
 
 @command("hide", thread_argument(), messages_argument())
 def hide_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
-    """Keep messages out of prompts."""
+    """Hide messages from prompts."""
     _mark(session, thread, messages, "hide")
 
 
 @command("unhide", thread_argument(), messages_argument())
 def unhide_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
-    """Let messages into prompts again."""
+    """Include hidden messages in prompts again."""
     _mark(session, thread, messages, "unhide")
 
 
 @command("pin", thread_argument(), messages_argument())
 def pin_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
-    """Mark messages that every prompt must keep."""
+    """Pin messages: every prompt keeps them."""
     _mark(session, thread, messages, "pin")
 
 
 @command("unpin", thread_argument(), messages_argument())
 def unpin_command(session: CliSession, thread: str, messages: tuple[str, ...]) -> None:
-    """Take the pin off."""
+    """Unpin messages."""
     _mark(session, thread, messages, "unpin")
 
 
 @command("move", thread_argument(), message_argument(), option("--after", metavar="MESSAGE"), flag("--first"))
 def move_command(session: CliSession, thread: str, message: str, after: str | None, first: bool) -> None:
-    """Put a message elsewhere."""
+    """Move a message."""
     if (after is None) is not first:
         raise InvalidInput(t("marking.after_or_first"), hint=t("marking.after_or_first_hint"))
     with session.engine() as engine:

@@ -1,4 +1,4 @@
-"""`revisions`, `diff`: what a message said before, and what changed between two moments."""
+"""`revisions`, `diff`: earlier contents of a message, and changes between two moments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @command("revisions", thread_argument(), message_argument(), flag("--full"))
 def revisions_command(session: CliSession, thread: str, message: str, full: bool) -> None:
-    """Every content a message ever had."""
+    """List every revision of a message."""
     screen = session.screen
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -76,7 +76,7 @@ def diff_command(
     from_: str | None,
     to: str | None,
 ) -> None:
-    """What changed."""
+    """Show what changed."""
     moments = from_ is not None or to is not None
     if moments is (message is not None):
         raise InvalidInput(t("comparing.what"), hint=t("comparing.what_hint"))
@@ -109,7 +109,7 @@ def _diff_revisions(
 
 
 def _one_before(revisions: list[Revision], live: Ref) -> Revision:
-    """The revision written before the live one; where it is the first, the newest other one."""
+    """Return the revision written before the live one; if that is the first, the newest other one."""
     index = [r.id for r in revisions].index(live)
     if len(revisions) < 2:
         raise NotFound(t("comparing.only_one"), hint=t("comparing.only_one_hint"))
@@ -117,7 +117,7 @@ def _one_before(revisions: list[Revision], live: Ref) -> Revision:
 
 
 def _find_revision(engine: Engine, found: Thread, revisions: list[Revision], name: str) -> Revision:
-    """A revision by its place in `revisions` (counted from 1) or by its id."""
+    """Find a revision by its place in `revisions` (counted from 1) or by its id."""
     if name.isdecimal() and name.isascii():
         place = int(name)
         if not 1 <= place <= len(revisions):
@@ -180,7 +180,7 @@ def _difference_lines(screen: Screen, difference: Difference) -> Iterator[str]:
     room = screen.room(4)
     before, after = difference.before or "", difference.after or ""
     if kind == "changed":
-        # The two lines that would name files say nothing here.
+        # The two file name lines of a diff have no meaning here.
         body = diff_texts(before, after).split("\n")[2:]
         yield from (f"    {line}" for line in _colour_diff(screen, "\n".join(body), headers=0))
     elif kind == "flagged":

@@ -1,4 +1,4 @@
-"""`search`: find words in everything that is live, in any language."""
+"""`search`: find words in all live messages, in any language."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def search_command(
     tool: str | None,
     limit: int,
 ) -> None:
-    """Find messages."""
+    """Search messages."""
     query = " ".join(words)
     with session.engine() as engine:
         found = engine.search(
@@ -80,7 +80,7 @@ def search_command(
 
 
 def _number(engine: Engine, hit: SearchHit) -> int | None:
-    """The number of a hit in its thread; None where it went away since."""
+    """Return the number of a hit in its thread; None if it is gone since."""
     try:
         return engine.thread(hit.thread).place(hit.message) + 1
     except NotFound:
@@ -105,7 +105,7 @@ def _shape(hit: SearchHit, number: int | None) -> dict[str, Json]:
 
 
 def _matches(snippet: str) -> list[list[int]]:
-    """Where the matches lie in the snippet without marks: pairs of start and end, counted in characters."""
+    """Return the positions of matches in the snippet without marks: pairs of start and end, counted in characters."""
     out: list[list[int]] = []
     place = start = 0
     for character in snippet:
@@ -134,7 +134,7 @@ def _print(screen: Screen, found: SearchResult, numbers: list[int | None], query
 
 def _lines(screen: Screen, hit: SearchHit, number: int | None) -> Iterator[str]:
     place = hit.message.short + (f"  #{number}" if number else "")
-    if hit.message.thread != hit.thread:  # a fork shows words of its parent
+    if hit.message.thread != hit.thread:  # a fork shows text of its parent
         place = f"{hit.thread[:8]}  {place}"
     facts = [role_name(hit.role), one_line(hit.author or ""), format_time(hit.at)]
     middle = " · ".join(fact for fact in facts if fact)
@@ -151,7 +151,7 @@ def _lines(screen: Screen, hit: SearchHit, number: int | None) -> Iterator[str]:
 
 
 def _colour_matches(screen: Screen, line: str, lit: bool) -> tuple[str, bool]:
-    """The matches of one line in colour; a match may go on from the line before."""
+    """Return a line with its matches in colour; a match may continue from the line before."""
     out: list[str] = []
     piece = ""
     for character in line:

@@ -124,7 +124,7 @@ def _nothing(info: ThreadInfo) -> str:
 def _messages(
     history: History, range_: str | None, recent: int | None, *, deleted: bool
 ) -> Iterator[tuple[int | None, Message]]:
-    """Messages with their numbers; a deleted one has none."""
+    """Yield messages with their numbers; a deleted one has none."""
     first, last = span(range_) if range_ else (1, None)
     if recent is not None:
         first = max(1, len(history) - recent + 1)
@@ -141,7 +141,7 @@ def _messages(
 
 
 def _turns(history: History, range_: str | None, recent: int | None) -> Iterator[tuple[int, Turn]]:
-    """Turns with the number of their first message; a range counts turns here."""
+    """Yield turns with the number of their first message; a range counts turns here."""
     first, last = span(range_) if range_ else (0, None)
     if recent is not None:
         found = history.recent_turns(recent) if recent else []

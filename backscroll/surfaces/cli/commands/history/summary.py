@@ -1,4 +1,4 @@
-"""`summary`: summarize a conversation for a person."""
+"""`summary`: summarize a conversation for the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def summary_command(session: CliSession, thread: str, budget: int) -> None:
 
 
 def _print(screen: Screen, line: str) -> None:
-    """One line, wrapped; what belongs to an entry stands below its words, and titles stand out."""
+    """Print a line, wrapped; continuation lines of an entry are indented, and titles are highlighted."""
     if not line.startswith("- "):
         screen.lines(screen.style(part, "strong") for part in wrap(line, screen.room(0)) or [""])
         return

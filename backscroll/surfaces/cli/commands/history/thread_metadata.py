@@ -1,4 +1,4 @@
-"""`rename`, `tag`, `untag`, `fork`: the thread as a whole."""
+"""`rename`, `tag`, `untag`, `fork`: title, tags and forks of a thread."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _tags() -> click.Argument:
 
 @command("tag", thread_argument(), _tags())
 def tag_command(session: CliSession, thread: str, tags: tuple[str, ...]) -> None:
-    """Put tags on a thread."""
+    """Add tags to a thread."""
     _set_tags(session, thread, tags, on=True)
 
 
 @command("untag", thread_argument(), _tags())
 def untag_command(session: CliSession, thread: str, tags: tuple[str, ...]) -> None:
-    """Take tags off a thread."""
+    """Remove tags from a thread."""
     _set_tags(session, thread, tags, on=False)
 
 
@@ -49,7 +49,7 @@ def _set_tags(session: CliSession, thread: str, tags: tuple[str, ...], *, on: bo
 
 @command("fork", thread_argument(), message_argument(required=False), option("--title", metavar="TITLE"))
 def fork_command(session: CliSession, thread: str, message: str | None, title: str | None) -> None:
-    """Go on from a point in a thread without touching it."""
+    """Fork a thread at a message."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         at = None if message is None else message_named(engine, found, message)

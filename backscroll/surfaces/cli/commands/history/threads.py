@@ -1,4 +1,4 @@
-"""`threads`: what is in the store, the most recently changed first."""
+"""`threads`: list the threads of the store, the most recently changed first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`undo`, `redo`: take back the last thing you did to a thread, or do it again."""
+"""`undo`, `redo`: revert your last change to a thread, or apply it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @command("undo", thread_argument())
 def undo_command(session: CliSession, thread: str) -> None:
-    """Take back your last change."""
+    """Undo your last change."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         event = found.undo()
@@ -32,7 +32,7 @@ def undo_command(session: CliSession, thread: str) -> None:
 
 @command("redo", thread_argument())
 def redo_command(session: CliSession, thread: str) -> None:
-    """Do again what undo took back."""
+    """Redo what undo reverted."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         event = found.redo()
@@ -44,7 +44,7 @@ def redo_command(session: CliSession, thread: str) -> None:
 
 
 def stroke_words(thread: Thread, event: Event) -> str:
-    """The stroke that was inverted, in a few words: followed back where it was an undo itself."""
+    """Return the stroke that was reverted, in a few words: followed back if it was an undo itself."""
     seqs = [int(seq) for seq in event.head.get("of", ())]
     original = _telling(thread, seqs)
     while original is not None and original.kind in (Kind.UNDONE, Kind.REDONE):
@@ -53,7 +53,7 @@ def stroke_words(thread: Thread, event: Event) -> str:
     if original is None:
         return ""
     if original.kind is Kind.TASKED:
-        return f"{kind_words(original)} {what_happened(original)}"  # a crop that went with it follows from it
+        return f"{kind_words(original)} {what_happened(original)}"  # a crop that came with it follows from it
     named = kind_words(original)
     if original.target is not None:
         named += f" {original.target.short}"
@@ -65,7 +65,7 @@ def stroke_words(thread: Thread, event: Event) -> str:
 
 
 def _telling(thread: Thread, seqs: list[int]) -> Event | None:
-    """The event of a stroke that says best what was done: a step of a task, else the first one."""
+    """Return the event that describes a stroke best: a step of a task, else the first one."""
     if not seqs:
         return None
     wanted = set(seqs)

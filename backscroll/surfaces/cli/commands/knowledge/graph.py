@@ -1,4 +1,4 @@
-"""`graph`: what the turns say about the world, and one's own changes to it."""
+"""`graph`: the knowledge graph of a thread, and your own changes to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lore`: the lorebooks and cards of a thread, which of their entries stand in prompts, and what woke them."""
+"""`lore`: the lorebooks and cards of a thread, which of their entries are in prompts, and what activated them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lore_command(
     entry: str | None,
     budget: int | None,
 ) -> None:
-    """Add a lorebook, drop one, or list the entries and what the next prompt does with them."""
+    """Add a lorebook, remove one, or list the entries and what the next prompt does with them."""
     with session.engine() as engine:
         named = thread_named(engine, thread)
         if change_world(session, named.graph, file, name, drop):
@@ -74,7 +74,7 @@ def _why(one: LoreState) -> str:
 
 
 def _whole(session: CliSession, one: LoreState) -> None:
-    """One entry: what it is, why it stands where it stands, its words."""
+    """Print one entry: its kind, why it is or is not in the prompt, its text."""
     screen = session.screen
     tokens = f" · {number(one.tokens)}" if one.tokens else ""
     screen.line(

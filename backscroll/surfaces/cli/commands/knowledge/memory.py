@@ -1,4 +1,4 @@
-"""`memory`: what is remembered from tasks, and what people make of it."""
+"""`memory`: memories of tasks, and managing them."""
 
 from __future__ import annotations
 

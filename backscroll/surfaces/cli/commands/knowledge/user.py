@@ -1,4 +1,4 @@
-"""`user`: what is known about somebody over all of their threads, and what to do about it."""
+"""`user`: what is known about a user across all of their threads, and managing it."""
 
 from __future__ import annotations
 

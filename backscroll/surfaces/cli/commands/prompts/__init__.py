@@ -1,1 +1,1 @@
-"""Commands for what models get to see: prompts, crops, recall, tools."""
+"""Commands for what models see: prompts, crops, recall, tools."""

@@ -1,4 +1,4 @@
-"""`check`: is this prompt what the wire wants; `--repair` writes one that is."""
+"""`check`: validate a prompt for a wire; `--repair` writes a valid one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backscroll.engine.exchange.validation import PromptFile, PromptFlaw, RepairAction, ValidityRule
     from backscroll.surfaces.screen.screen import Screen
 
-_SHOWN = 5  # places of one rule; --json has them all
+_SHOWN = 5  # places listed for one rule; --json has them all
 
 
 @command(
@@ -32,7 +32,7 @@ _SHOWN = 5  # places of one rule; --json has them all
 def check_command(
     session: CliSession, file: str, wire: str | None, model: str | None, repair: str | None
 ) -> None:
-    """Name every rule that a prompt breaks."""
+    """List every rule that a prompt breaks."""
     prompts = _read(file, wire, model)
     found = prompts.flaws()
     mended = _write_repaired(session, prompts, repair) if repair is not None else None
@@ -64,7 +64,7 @@ def _read(file: str, wire: str | None, model: str | None) -> PromptFile:
 
 
 def _write_repaired(session: CliSession, prompts: PromptFile, target: str) -> list[RepairAction]:
-    """Write the mended prompts where they are wanted; with --json they are part of the answer instead of `-`."""
+    """Write the repaired prompts to a file; with --json and `-` they are part of the result instead."""
     # start-up: loaded when the command runs
     from backscroll.engine.exchange.validation import write_prompts
 

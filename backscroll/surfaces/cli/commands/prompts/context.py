@@ -41,7 +41,7 @@ def _build_parameters() -> list[click.Parameter]:
 
 
 def _tools(path: str | None) -> list[Any]:
-    """The tools in a file: a list, or a request with one."""
+    """Read the tools in a file: a list, or a request with one."""
     if path is None:
         return []
     try:
@@ -78,7 +78,7 @@ def context_command(
     tools: str | None,
     **asked: Any,
 ) -> None:
-    """Show what a prompt would consist of; writes nothing."""
+    """Show what the next prompt would consist of; writes nothing."""
     # start-up: loaded when the command runs
     from backscroll.engine.prompts.builder import prompt, receipts
 
@@ -102,7 +102,7 @@ def context_command(
 
 
 def _moment(found: Thread, text: str) -> int:
-    """An event that the thread has."""
+    """Return an event number that exists in the thread."""
     number, head = event_number(text), found.head
     if number > head:
         raise NotFound(t("comparing.no_event", number=number), hint=t("comparing.events", n=head))
@@ -122,7 +122,7 @@ def _write_page(session: CliSession, found: Thread, made: Prompt, path: str) -> 
 
 
 def _shape(receipt: Receipt, before: Sequence[Receipt] | None) -> dict[str, Any]:
-    """The receipt; with --diff also what changed since the previous one (null where there is none)."""
+    """Return the receipt; with --diff also what changed since the previous one (null if there is none)."""
     if before is None:
         return receipt.to_json()
     from dataclasses import asdict
@@ -135,7 +135,7 @@ def _shape(receipt: Receipt, before: Sequence[Receipt] | None) -> dict[str, Any]
 
 
 def _set_default_budget(thread: Thread, asked: dict[str, Any]) -> dict[str, Any]:
-    """Where neither a budget nor a model is set, a picture is still wanted: in a window of common size."""
+    """Add a budget to the options if neither a budget nor a model is set: a window of common size."""
     settings = thread.engine.settings
     if asked["budget"] is None and not (asked["model"] or settings.model or settings.budget):
         return {**asked, "budget": 128_000}
@@ -171,7 +171,7 @@ def _compare(session: CliSession, receipt: Receipt, before: Sequence[Receipt]) -
 
 @command("prompt", *_build_parameters(), flag("--dry-run"))
 def prompt_command(session: CliSession, thread: str, dry_run: bool, tools: str | None, **asked: Any) -> None:
-    """Print the prompt as it would be sent, as JSON; what it did is kept."""
+    """Print the prompt as it would be sent, as JSON; its effects are recorded."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         made = found.prompt(tools=_tools(tools), dry_run=dry_run, **_set_default_budget(found, asked))

@@ -1,4 +1,4 @@
-"""`crop`, `uncrop`, `compact`, `expand`: what prompts show of the past, by hand."""
+"""`crop`, `uncrop`, `compact`, `expand`: control what prompts show of the history."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def crop_command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Take messages out of prompts."""
+    """Crop messages out of prompts."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         begin = None if first is None else message_named(engine, found, first)
@@ -69,7 +69,7 @@ def crop_command(
 
 
 def _say(session: CliSession, told: Crop, *, own: bool) -> None:
-    """What went, or would go, and what stands in its place (own words need not be repeated)."""
+    """Report what went, or would go, and what replaces it (a summary given by the user is not repeated)."""
     screen = session.screen
     less = told.tokens - told.summary_tokens
     text = count(
@@ -90,7 +90,7 @@ def _say(session: CliSession, told: Crop, *, own: bool) -> None:
 
 
 def _confirm_crop(session: CliSession, told: Crop) -> bool:
-    """What goes has to do with the task at hand: a person decides, where there is one."""
+    """Ask the user about messages that are relevant to the current task; raise an error if no user is present."""
     if not session.screen.can_ask:
         raise InvalidInput(t("cropping.not_cropped"), hint=t("cropping.not_cropped_hint"))
     return session.screen.asks(count("cropping.ask", told.messages, share=f"{told.relevance:.0%}"))
@@ -98,7 +98,7 @@ def _confirm_crop(session: CliSession, told: Crop) -> bool:
 
 @command("uncrop", thread_argument(), click.Argument(["handle"], metavar="HANDLE"))
 def uncrop_command(session: CliSession, thread: str, handle: str) -> None:
-    """Bring cropped messages back into prompts."""
+    """Include cropped messages in prompts again."""
     with session.engine() as engine:
         found = thread_named(engine, thread)
         back = found.uncrop(handle)
@@ -116,7 +116,7 @@ def uncrop_command(session: CliSession, thread: str, handle: str) -> None:
 def compact_command(
     session: CliSession, thread: str, budget: int | None, model: str | None, dry_run: bool, undo: bool
 ) -> None:
-    """Condense the past now, or show it again."""
+    """Compact the history now, or undo that."""
     if undo:
         if budget is not None or model is not None or dry_run:
             raise InvalidInput(t("cropping.undo_alone"), hint=t("cropping.undo_alone_hint"))
@@ -147,7 +147,7 @@ def compact_command(
 
 
 def _undo_compaction(session: CliSession, thread: str) -> None:
-    """Take back the compaction in force, whoever made it."""
+    """Undo the compaction in force, automatic or manual."""
     # start-up: loaded when the command runs
     from backscroll.surfaces.words.events import what_happened
 
@@ -157,13 +157,13 @@ def _undo_compaction(session: CliSession, thread: str) -> None:
 
 
 def _pays(told: CompactionReport | Crop) -> str:
-    """What it costs, what it saves, and after how many calls that is even."""
+    """Return what it costs, what it saves, and after how many calls it pays off."""
     costs = {"cost": number(round(told.cost_now)), "saves": number(round(told.saves_per_call))}
     return count("cropping.pays", told.pays_back_after or 0, **costs)
 
 
 def _how(report: CompactionReport) -> Iterator[str]:
-    """What became of how many steps; what did not happen is not said."""
+    """Yield how many steps were condensed in which way; unused ways are left out."""
     for key, steps in (
         ("cropping.digested", report.digested),
         ("cropping.condensed", report.condensed),

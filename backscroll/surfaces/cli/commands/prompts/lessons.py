@@ -1,4 +1,4 @@
-"""`learned`: what was asked for again after it had been condensed, and what that makes of the weights."""
+"""`learned`: what was requested again after it had been condensed, and the resulting weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @command("learned", thread_argument(required=False), flag("--reset"), flag("--all", "everything"))
 def learned_command(session: CliSession, thread: str | None, reset: bool, everything: bool) -> None:
-    """Show what was learned, or drop it."""
+    """Show what was learned, or reset it."""
     # start-up: loaded when the command runs
     from backscroll.engine.inputs import lessons as learning
 

@@ -1,4 +1,4 @@
-"""`recall`: what of the past answers a question, the best value for the tokens."""
+"""`recall`: find what answers a question, with the best value for the tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`operations`: what tools did in a thread, one line each or with their full results."""
+"""`operations`: list the tool calls of a thread, one line each or with their full results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def operations_command(
     recent: bool,
     limit: int,
 ) -> None:
-    """List what tools did."""
+    """List tool calls."""
     if recent:
         _recent(session, thread)
         return
@@ -64,7 +64,7 @@ def operations_command(
 
 
 def _recent(session: CliSession, thread: str) -> None:
-    """The list of recent operations as prompts have it."""
+    """Print the list of recent operations as it is in prompts."""
     # start-up: loaded when the command runs
     from backscroll.engine.folder.tool_uses import render_operations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.engine.background.worker import Worker
     from backscroll.engine.core.pacing import Progress
 
-_REST = 2.0  # seconds between two looks
+_REST = 2.0  # seconds between two polls
 
 
 @command("work", flag("--follow"))
@@ -33,12 +33,12 @@ def work_command(session: CliSession, follow: bool) -> None:
             if follow:
                 _follow(session, worker)
         finally:
-            worker.stop()  # whoever comes next need not wait for what was held here
+            worker.stop()  # the next worker need not wait for the leases held here
         _say(session, worker.progress)
 
 
 def _follow(session: CliSession, worker: Worker) -> None:
-    """Go on until somebody interrupts; each time something was done, it is said."""
+    """Work until interrupted; report each time something was done."""
     session.screen.remark(t("working.following"), "dim")
     told = 0
     while True:

@@ -1,4 +1,4 @@
-"""`backup`, `restore-backup`: a copy of everything, and bringing one back."""
+"""`backup`, `restore-backup`: copy the whole store, and restore a copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def backup_command(session: CliSession, file: str) -> None:
 
 @command("restore-backup", _file(), flag("--yes", "-y"))
 def restore_backup_command(session: CliSession, file: str, yes: bool) -> None:
-    """Put a backup in the place of the store."""
+    """Replace the store with a backup."""
     # start-up: loaded when the command runs
     from backscroll.engine.log.backups import restore_backup
 

@@ -1,4 +1,4 @@
-"""`completion`: the script by which a shell completes commands, options and threads."""
+"""`completion`: the script with which a shell completes commands, options and threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHELLS = ("bash", "zsh", "fish")
 
 @command("completion", click.Argument(["shell"], metavar="SHELL", type=click.Choice(_SHELLS)))
 def completion_command(session: CliSession, shell: str) -> None:
-    """Print the script."""
+    """Print the completion script."""
     found = get_completion_class(shell)
     assert found is not None
     script = found(program(), {}, "backscroll", "_BACKSCROLL_COMPLETE").source()

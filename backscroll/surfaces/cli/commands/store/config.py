@@ -1,4 +1,4 @@
-"""`config`: what is set, where it comes from, and setting it in the file; services with models and their keys (`provider_settings`, `key_settings`)."""
+"""`config`: settings and where they come from, changing them in the file; providers and their keys (`provider_settings`, `key_settings`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ACTIONS = ("show", "set", "unset", "path", "provider", "key")
 def config_command(
     session: CliSession, action: str, name: str | None, value: str | None, **given: str | None
 ) -> None:
-    """Show or change settings, services with models, and their keys."""
+    """Show or change settings, providers, and their keys."""
     about = {key: text for key, text in given.items() if text is not None}
     if about and (action, name) != ("provider", "add"):
         raise InvalidInput(t("configuring.wrong_use"), hint=t("configuring.wrong_use_hint"))

@@ -1,4 +1,4 @@
-"""`cost`: what the model calls took and cost, as a table with bars, and what the limits still allow."""
+"""`cost`: tokens and cost of the model calls, as a table with bars, and what the limits still allow."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _GROUPS = ("model", "thread", "day", "purpose", "turn", "task")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_ROWS = 40  # of a table; what is less is summed in one row
-_DAYS = 62  # a gap in the calendar that is drawn; longer ones are jumped over
+_ROWS = 40  # rows of a table; the others are summed in one row
+_DAYS = 62  # days without calls that are drawn; longer gaps are skipped
 _NAME = 34  # cells
 _BAR = 24
 
@@ -62,7 +62,7 @@ def cost_command(
         limits = limits_of(engine, found)
         names = _names(engine, sums if group == "thread" else ())
         corrected = corrections_of(engine, [s.group[0] for s in models])
-        prices_of(engine)  # a broken table is told here, not passed over
+        prices_of(engine)  # an invalid price table is reported here, not ignored
     if session.as_json:
         session.screen.json(_document(group, found, sums, models, limits, corrected))
     elif not sums:
@@ -83,7 +83,7 @@ def _nothing(session: CliSession, group: str, *, asked: bool, limits: Sequence[L
 
 
 def _names(engine: Engine, sums: Sequence[SpendingTotal]) -> Mapping[str, str]:
-    """The titles of the threads, where they still have one."""
+    """Return the titles of the threads that still have one."""
     # start-up: loaded when the command runs
     from backscroll.surfaces.words.conversation import title_of
 
@@ -92,13 +92,13 @@ def _names(engine: Engine, sums: Sequence[SpendingTotal]) -> Mapping[str, str]:
         try:
             info = engine.thread(spent.group[0]).info if spent.group[0] else None
         except NotFound:
-            continue  # its id says enough
+            continue  # its id is enough
         if info is not None:
             out[spent.group[0]] = title_of(info)
     return out
 
 
-# -- for people --------------------------------------------------------------------------------------------------
+# -- for the user ------------------------------------------------------------------------------------------------
 
 
 def _report(
@@ -152,7 +152,7 @@ def _report(
 
 
 def _room(screen: Screen) -> int:
-    """How long a bar may be: what 80 columns leave beside the figures."""
+    """Return the maximum length of a bar: what 80 columns leave beside the figures."""
     return max(8, min(_BAR, screen.width - 66))
 
 
@@ -172,17 +172,17 @@ def _warn_unanswered(screen: Screen, total: SpendingTotal) -> None:
 
 
 def unanswered_words(spent: SpendingTotal) -> dict[str, str]:
-    """The figures of calls without an answer, for a sentence about them."""
+    """Return the figures of calls without an answer, for a sentence about them."""
     # start-up: loaded when the command runs
     from backscroll.llm.prices.limits import dollars
 
-    # Where nobody knows the price of such a call, nobody knows either what it is at most.
+    # If the price of such a call is unknown, so is its upper bound.
     money = dollars(spent.unanswered_nano) if spent.unanswered_nano else "$?"
     return {"tokens": f"{spent.unanswered_tokens:,}", "money": money}
 
 
 def _corrections(screen: Screen, corrected: Mapping[str, Calibration]) -> None:
-    """How far our estimates of tokens were off, so that nobody wonders about a budget."""
+    """Report how far our token estimates were off, which explains differences to a budget."""
     if corrected:
         shown = t("words.comma").join(f"{name} ×{c.ratio:g}" for name, c in list(corrected.items())[:5])
         said = t("cost.corrected", models=one_line(shown))
@@ -225,7 +225,7 @@ _OTHERS = "\0others"
 
 
 def _sort_groups(group: str, sums: Sequence[SpendingTotal]) -> list[SpendingTotal]:
-    """Days and turns in their order, days without calls between them; everything else the dearest first."""
+    """Sort days and turns in their order, with days without calls between them; everything else by cost, highest first."""
     if group == "day":
         sums = _calendar(sums)
     if group in ("day", "turn"):
@@ -266,7 +266,7 @@ def _weight(spent: SpendingTotal, by_money: bool) -> int:
 
 
 def _money(spent: SpendingTotal) -> str:
-    """What it cost; with a plus where some calls have no price, a question mark where none has one."""
+    """Return the cost; with a plus if some calls have no price, a question mark if none has one."""
     # start-up: loaded when the command runs
     from backscroll.llm.prices.limits import dollars
 
@@ -282,7 +282,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _bar(value: float, most: float, room: int) -> str:
-    """A bar of blocks, exact to an eighth of a cell; what is not nothing is never drawn as nothing."""
+    """Return a bar of blocks, exact to an eighth of a cell; a value above zero is never drawn as empty."""
     if value <= 0 or most <= 0:
         return ""
     eighths = max(1, round(8 * room * value / most))
@@ -291,7 +291,7 @@ def _bar(value: float, most: float, room: int) -> str:
 
 
 def short(number: int) -> str:
-    """A number of tokens in five cells."""
+    """Return a number of tokens in five cells."""
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if number >= size * 0.9995:
             value = number / size

@@ -1,4 +1,4 @@
-"""`demo`: a tour through the real commands, on sample conversations and a store that is thrown away."""
+"""`demo`: a tour of the real commands, on sample conversations in a temporary store."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ELF, _WORLD = "elf-{}.jsonl", "elf-world-{}.json"  # one for each language
 _TITLE = "夜猫书店"
 _EDITED = 6
 _MOVED = "7"  # the message that says where the elf moved
-_SMALL = "3000"  # tokens into which the session of the agent does not fit
+_SMALL = "3000"  # tokens; too few for the agent session
 _NEW_WORDS = "外婆每年都给它系一条红绳，说它只是在想事情。后来外婆搬去城里的那个秋天，它结了满满一树柿子，红得像一树小灯笼。"
 
 
 @dataclass(frozen=True, slots=True)
 class _TourStop:
-    """One station of the tour: what is said before it, and the command lines that are run."""
+    """One stop of the tour: its introduction, and the command lines that are run."""
 
     text: str
     lines: tuple[tuple[str, ...], ...]
@@ -39,7 +39,7 @@ class _TourStop:
 
 @command("demo", flag("--keep"))
 def demo_command(session: CliSession, keep: bool) -> None:
-    """Show the program at work."""
+    """Run the tour."""
     folder = Path(tempfile.mkdtemp(prefix="backscroll-demo-"))
     store = folder / "demo.db"
     try:
@@ -53,7 +53,7 @@ def demo_command(session: CliSession, keep: bool) -> None:
 
 
 def _silently(session: CliSession, store: Path, *, keep: bool) -> None:
-    """For programs: the same store without the tour."""
+    """Build the same store without the tour, for programs."""
     with session_apart(store).engine(make=True) as engine:
         engine.import_path(SAMPLES / _AGENT)
         thread = engine.thread(engine.import_path(SAMPLES / _ROLEPLAY)[0].thread or "")
@@ -85,7 +85,7 @@ def _tour(session: CliSession, store: Path, *, keep: bool) -> None:
 
 
 def _ids(store: Path, kind: str = "") -> dict[str, str]:
-    """Short ids: by kind, or with one, all of that kind by themselves."""
+    """Return short ids by kind; with a kind, all of that kind."""
     with session_apart(store).engine() as engine:
         found = [info for info in engine.threads() if kind in ("", info.kind)]
         return {info.id if kind else info.kind: info.id[:8] for info in found}
@@ -99,12 +99,12 @@ def _go(session: CliSession, store: Path, step: _TourStop) -> None:
         screen.line()
         screen.line(screen.style(f"$ backscroll {shlex.join(words)}", "strong"))
         code = run(_real(words), session_apart(store))
-        if code:  # it has said what went wrong
+        if code:  # the command has reported its error
             raise click.exceptions.Exit(code)
 
 
 def _real(words: tuple[str, ...]) -> list[str]:
-    """The words with the samples where they really are."""
+    """Return the words with the real paths of the samples."""
     return [str(SAMPLES / word) if (SAMPLES / word).is_file() else word for word in words]
 
 
@@ -149,7 +149,7 @@ def _steps(agent: str, roleplay: str) -> list[_TourStop]:
 
 
 def _graph_steps(tale: str, world: str) -> list[_TourStop]:
-    """What the tale says about the world, how that follows an edit, and what a person makes of it."""
+    """Return the stops about the graph: what the tale says, how the graph follows an edit, and overrides."""
     who, place = t("demo.elf_name"), t("demo.elf_place")
     return [
         _TourStop(t("demo.graphed"), (("graph", "flush", tale), ("graph", "show", tale))),

@@ -1,4 +1,4 @@
-"""`export`: threads in other people's shapes, or everything in our own."""
+"""`export`: threads in formats of other tools, or everything in our own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def export_command(
     output: str | None,
     list_formats: bool,
 ) -> None:
-    """Take conversations out."""
+    """Export conversations."""
     if list_formats:
         _list(session)
         return

@@ -1,4 +1,4 @@
-"""`verify`, `stats`, `doctor`: is everything as it should be."""
+"""`verify`, `stats`, `doctor`: check the store and the installation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_A_STORE = {"store", "contents", "disk"}
 
 @command("verify", thread_argument(required=False), flag("--repair"), option("--set-aside", metavar="FILE"))
 def verify_command(session: CliSession, thread: str | None, repair: bool, set_aside: str | None) -> None:
-    """Check every hash and fold everything again."""
+    """Check every hash and rebuild everything from the log."""
     if thread is not None and (repair or set_aside is not None):
         raise InvalidInput(t("checking.whole_only"), hint=t("checking.whole_only_hint"))
     if set_aside is not None and not repair:
@@ -80,7 +80,7 @@ def _mended_shape(mended: RepairReport) -> dict[str, Json]:
 
 
 def _tell_mended(screen: Screen, mended: list[RepairReport]) -> None:
-    """What was wrong with each thread, what was done, and how much of it lies in the quarantine now."""
+    """Report what was wrong with each thread, what was repaired, and what is in quarantine now."""
     if not mended:
         screen.line(t("checking.nothing_to_mend"))
         return
@@ -123,7 +123,7 @@ def _where(flaw: StoreFlaw) -> str:
 
 @command("stats")
 def stats_command(session: CliSession) -> None:
-    """How much of what there is."""
+    """Show store statistics."""
     with session.engine() as engine:
         numbers = engine.stats()
     if session.as_json:
@@ -139,7 +139,7 @@ def stats_command(session: CliSession) -> None:
 
 @command("doctor")
 def doctor_command(session: CliSession) -> None:
-    """What works here, and what does not."""
+    """Diagnose the installation."""
     checks = _checks(session)
     if any(check.ok is False for check in checks):
         session.exit_code = 1
@@ -153,7 +153,7 @@ def doctor_command(session: CliSession) -> None:
 
 
 def _checks(session: CliSession) -> list[DoctorCheck]:
-    """What the engine finds; where there is no store yet, none is made for it."""
+    """Return the engine's checks; if there is no store yet, none is created."""
     # start-up: loaded when the command runs
     from backscroll.engine.doctor import DoctorCheck
 
@@ -167,7 +167,7 @@ def _checks(session: CliSession) -> list[DoctorCheck]:
 
 
 def _sandbox(session: CliSession) -> DoctorCheck:
-    """What commands of an agent can be held in here, and whether they are."""
+    """Check which sandbox can be enforced for an agent's commands, and whether it is."""
     # start-up: loaded when the command runs
     from backscroll.agent.commands.sandbox import check_sandbox
     from backscroll.engine.doctor import DoctorCheck

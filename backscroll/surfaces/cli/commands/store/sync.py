@@ -1,4 +1,4 @@
-"""`sync`: another program's full message list against a thread."""
+"""`sync`: apply another program's complete message list to a thread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHOWN = 40
 def sync_command(
     session: CliSession, thread: str, file: str, format: str | None, mode: Any, complete: bool, dry_run: bool
 ) -> None:
-    """Make a thread say what a list of messages says."""
+    """Update a thread to a list of messages."""
     lines = None if _is_stored(file) else _messages(file)
     with session.engine() as engine:
         found = thread_named(engine, thread)
@@ -63,7 +63,7 @@ def sync_command(
 
 
 def _is_stored(file: str) -> bool:
-    """True for a file or folder that can be read more than once; a pipe cannot."""
+    """Return True for a file or folder that can be read more than once; a pipe cannot."""
     path = Path(file).expanduser()
     return file != STDIN and (path.is_file() or path.is_dir())
 
@@ -71,7 +71,7 @@ def _is_stored(file: str) -> bool:
 def _from_file(
     found: Thread, file: str, format: str | None, mode: Any, complete: bool, dry_run: bool
 ) -> SyncReport:
-    """A conversation in any format that is known; else a plain list of messages."""
+    """Read a conversation in any known format, else a plain list of messages, and sync it."""
     try:
         return found.sync_file(file, format=format, mode=mode, complete=complete, dry_run=dry_run)
     except FormatError:
@@ -102,13 +102,13 @@ def _print(session: CliSession, report: SyncReport) -> None:
 
 
 def _operation(text: str) -> str:
-    """`edit 3f2a9c1e.17` in the language in use."""
+    """Return `edit 3f2a9c1e.17` in the language in use."""
     name, _, where = text.partition(" ")
     return f"{find(f'operations.{name}') or name} {one_line(where)}"
 
 
 def _messages(file: str) -> list[Any]:
-    """The message list of a file: a JSON array, an object with `messages`, or one message a line."""
+    """Read the message list of a file: a JSON array, an object with `messages`, or one message per line."""
     text = _text(file)
     try:
         data: Any = json.loads(text)
