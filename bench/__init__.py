@@ -1,1 +1,1 @@
-"""Figures, printed as tables. Run with `make bench`; nothing here is asserted in tests."""
+"""Benchmarks, printed as tables. Run with `make bench`; nothing here is asserted in tests."""

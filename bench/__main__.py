@@ -1,4 +1,4 @@
-"""`make bench`: what the record costs, beside a raw sqlite3 floor that is measured in the same run."""
+"""Run the benchmarks (`make bench`): the cost of the record beside a raw sqlite3 floor measured in the same run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.table import Row, print_table
 
 
 def main() -> None:
-    """Measure everything (or what is named) and print one table."""
+    """Run all benchmarks (or those named) and print one table."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("only", nargs="*", choices=[*measures.ALL, []], help="measure only these")
     parser.add_argument("--messages", type=int, default=100_000, help="size of the large thread")

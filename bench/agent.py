@@ -1,9 +1,9 @@
-"""What a person waits for in front of the agent, in processor time: starting, the first answer, snapshots, very long results.
+"""Measure what the user of the agent waits for, in processor time: startup, the first answer, snapshots, very long results.
 
     python -m bench.agent [start first long snapshots huge] [--files 5000] [--messages 10000]
 
-Processor time of the process and its children, because other work on the machine does not change it. What is measured cold is measured
-in a process of its own.
+Processor time of the process and its children, because other work on the machine does not change it. Cold measurements run in
+a process of their own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _ms(work: Callable[[], Any]) -> str:
 
 
 def _process(folder: Path, *words: str) -> str:
-    """The processor time of a process in an empty folder."""
+    """Return the processor time of a process in an empty folder."""
     (folder / "empty").mkdir(exist_ok=True)
     run = [sys.executable, *words]
     return _ms(
@@ -60,7 +60,7 @@ def _process(folder: Path, *words: str) -> str:
 
 
 def start(folder: Path, _options: Namespace) -> Iterator[Row]:
-    """Whole processes."""
+    """Measure whole processes."""
     store = ["-m", "backscroll", "--store", str(folder / "start.db")]
     yield "`backscroll --help`", _process(folder, "-m", "backscroll", "--help")
     yield (
@@ -72,7 +72,7 @@ def start(folder: Path, _options: Namespace) -> Iterator[Row]:
 
 
 def first(folder: Path, _options: Namespace) -> Iterator[Row]:
-    """The first answers of a process, as they are and after what is loaded while a person types."""
+    """Measure the first answers of a process, cold and after the loading that happens while the user types."""
     for kind in ("offline", "openai", "anthropic"):
         with ScriptedServer(Scenario(lines=(Line(text="Nothing."),))) as server:
             for warm in ("", "warm"):
@@ -84,7 +84,7 @@ def first(folder: Path, _options: Namespace) -> Iterator[Row]:
 
 
 def one_answer(kind: str, url: str, store: str, warm: str) -> None:
-    """In a process of its own: print what the first and the second answer took."""
+    """Print the times of the first and second answer; runs in a process of its own."""
     where = url.removesuffix("/v1") if kind == "anthropic" else url
     provider = (
         None
@@ -104,7 +104,7 @@ def one_answer(kind: str, url: str, store: str, warm: str) -> None:
 
 
 def long(folder: Path, options: Namespace) -> Iterator[Row]:
-    """The first prompt of a process in a long thread."""
+    """Measure the first prompt of a process in a long thread."""
     store = folder / "long.db"
     with backscroll.open(store, background=False) as engine:
         thread = filled(engine, options.messages).id
@@ -122,7 +122,7 @@ def long(folder: Path, options: Namespace) -> Iterator[Row]:
 
 
 def snapshots(folder: Path, options: Namespace) -> Iterator[Row]:
-    """Looking at a folder, and who wrote a line."""
+    """Measure scanning a folder, and blame."""
     root, files = folder / "repository", options.files
     for n in range(files):
         path = root / f"package{n // 100}" / f"module{n % 100}.py"
@@ -131,7 +131,7 @@ def snapshots(folder: Path, options: Namespace) -> Iterator[Row]:
     with backscroll.open(folder / "snapshots.db", background=False) as engine:
         room = Workroom(engine.create("t"), root, home=folder / "shadow")
         yield f"first look, {files:,} files", _ms(room.look)
-        time.sleep(3)  # files that were written a moment ago are read again
+        time.sleep(3)  # recently written files are read again
         room.look()
         yield "look, nothing changed", _ms(room.look)
         target = root / "package2" / "module2.py"
@@ -150,7 +150,7 @@ def snapshots(folder: Path, options: Namespace) -> Iterator[Row]:
 
 
 def huge(folder: Path, _options: Namespace) -> Iterator[Row]:
-    """A result of 16 MB."""
+    """Measure a tool result of 16 MB."""
     chance = random.Random(2)
     lines = [
         f"{n:07d} worker-{n % 13} handled item {chance.randrange(10**9)} in {n % 97} ms path /var/log/app{n % 31}.log\n"
@@ -185,7 +185,7 @@ def main() -> None:
     print("| what | processor time |\n| --- | ---: |")
     with tempfile.TemporaryDirectory(prefix="backscroll-agent-") as folder:
         os.environ["XDG_DATA_HOME"] = os.environ["XDG_CONFIG_HOME"] = (
-            folder  # nobody's own store and settings
+            folder  # not the user's store and settings
         )
         for name in options.only or ALL:
             for what, took in ALL[name](Path(folder), options):

@@ -1,4 +1,4 @@
-"""The detector of boundaries as an adapter for the shared harness: does a new task or topic start at this message?
+"""Adapter of the boundary detector for the shared harness: does a new task or topic start at this message?
 
     cd ../shared/bench/boundary && PYTHONPATH=<repository> python run.py --detector bench.boundary:Detector
 
@@ -17,9 +17,9 @@ class Detector:
     threshold = boundary.THRESHOLD
 
     def start(self, lang: str) -> None:
-        """A new dialogue begins."""
+        """Start a new dialogue."""
         self._detector = boundary.Detector(lang)
 
     def step(self, msg: dict[str, str], nxt: dict[str, str] | None) -> float:  # noqa: ARG002 - the harness passes it
-        """The score of the next message; what follows is never looked at."""
+        """Return the score of the next message; later ones are never used."""
         return float(self._detector.step(boundary.Signal(msg["role"], msg["text"])).value)

@@ -1,4 +1,4 @@
-"""False alarms on recorded sessions of agents: how often a store suggests a new task where most threads are one task with follow-ups.
+"""Count false alarms on recorded agent sessions, in which most threads are one task with follow-ups.
 
     .venv/bin/python -m bench.boundary_agents [--show]
 
@@ -23,7 +23,7 @@ from bench.survival import SHARED, imported, replayed
 
 
 def threads() -> Iterator[tuple[str, list[Message]]]:
-    """Every thread of the recorded sessions, with where it comes from."""
+    """Yield every thread of the recorded sessions, with its source."""
     for file in sorted((SHARED / "replay").glob("*.jsonl")):
         for messages in replayed(file):
             yield file.stem, messages

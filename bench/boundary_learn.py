@@ -1,4 +1,4 @@
-"""Learn the weighing of boundaries anew: the dialogues of the development sets in, `boundary_weights.json` out.
+"""Relearn the boundary weights from the development sets; writes `boundary_weights.json`.
 
     .venv/bin/python -m bench.boundary_learn OUT.json
     .venv/bin/python -m bench.boundary_learn --check sets     # each set scored by weights learned from the other sets
@@ -79,19 +79,19 @@ def rows_of(dialogues: Sequence[Any], *, counts: float = 1.0, exchanged: bool = 
 
 
 def learned_from(parts: Sequence[Rows]) -> Learned:
-    """Weights from some sets, each of which counts the same."""
+    """Learn weights from some sets, each with equal weight."""
     weight = np.concatenate([np.full(len(p.gold), p.counts * EACH / len(p.gold)) for p in parts])
     numbers = np.concatenate([p.numbers for p in parts])
     return learn(numbers, np.concatenate([p.gold for p in parts]), weight)
 
 
 def as_model(found: Learned) -> BoundaryModel:
-    """The weights as the package would read them."""
+    """Return the weights in the form that the package reads."""
     return model_of(json.loads(json.dumps(found.to_json(NAMES, float(np.log(CUT / (1 - CUT)))))))
 
 
 def called(dialogues: Sequence[Any], model: BoundaryModel) -> list[list[int]]:
-    """What the detector calls a boundary, message by message."""
+    """Return the detector's boundaries, message by message."""
     out: list[list[int]] = []
     for d in dialogues:
         detector = Detector(d.lang, model)
@@ -115,7 +115,7 @@ def figures(run: Any, name: str, dialogues: Sequence[Any], hypotheses: list[list
 
 
 def check(run: Any, sets: dict[str, Any], rows: dict[str, list[Rows]], how: str) -> None:
-    """Score what was not learned from."""
+    """Score on held-out data."""
     print("without the set (and its twin)" if how == "sets" else "without the half")
     halves = {n: [[] for _ in sets[n]] for n in sets}
     for fold in (0, 1) if how == "folds" else ():

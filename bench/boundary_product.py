@@ -1,4 +1,4 @@
-"""Task boundaries through the public call: every dialogue is written into a store, and `thread.tasks.boundaries()` is read as a user reads it.
+"""Measure task boundaries through the public call: write every dialogue into a store and read `thread.tasks.boundaries()`.
 
     .venv/bin/python -m bench.boundary_product [--sets tiage,chats] [--half seen|sealed] [--most 100]
 

@@ -1,4 +1,4 @@
-"""How the weighing of boundaries is learned: a logistic regression, then small trees on what it leaves, with numpy alone.
+"""Learn the boundary weights: a logistic regression, then small trees on its residuals, with numpy alone.
 
 Gives the shape that `backscroll/tasks/boundary/model.py` reads. Rows and columns are sampled with a fixed seed: the same rows give the same weights.
 """
@@ -114,7 +114,7 @@ def _edges(column: np.ndarray) -> np.ndarray:
 def _tree(
     binned: np.ndarray, slope: np.ndarray, bend: np.ndarray, edges: list[np.ndarray], columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One tree, level by level, by the gain of each cut."""
+    """Grow one tree, level by level, by the gain of each split."""
     size = 2 ** (DEPTH + 1) - 1
     asks, cuts = np.full(size, -1), np.zeros(size, np.int64)
     limits, values = np.zeros(size), np.zeros(size)

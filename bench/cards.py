@@ -1,4 +1,4 @@
-"""What `thread.graph` knows of a character after its card was imported: of what a reader would note down, how much; and what else it says.
+"""Measure what `thread.graph` knows of a character after a card import: the share of a reader's notes, and what else it says.
 
     python bench/cards.py [bench/cards.toml] [-v]
 

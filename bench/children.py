@@ -1,4 +1,4 @@
-"""Processes that begin at the same moment, and what they measured."""
+"""Start processes at the same moment and collect their measurements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ TEXT = "a message of some words that is written while others write theirs"
 
 
 def at_once(script: str, count: int, *arguments: str) -> list[float]:
-    """What so many processes measured. A script prints a line when it is ready, waits for one, and prints a list of seconds at its end."""
+    """Return the measurements of `count` processes. A script prints a line when it is ready, waits for one, and prints a list
+    of seconds at its end."""
     command = [sys.executable, "-c", script, *arguments]
     children = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

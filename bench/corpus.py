@@ -1,4 +1,4 @@
-"""Text to measure with: words with the frequencies of real language, English and Chinese, the same in every run."""
+"""Reproducible text for benchmarks, with the word frequencies of real English and Chinese."""
 
 from __future__ import annotations
 

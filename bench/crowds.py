@@ -1,7 +1,7 @@
-"""Many callers at once: writers of one SQLite file, OS threads and tenants on one PostgreSQL, processes that start cold.
+"""Measure concurrency: writers of one SQLite file, OS threads and tenants on one PostgreSQL, cold processes.
 
-What counts is the slowest call beside the median: nobody may starve. The server is the one of the tests (BACKSCROLL_TEST_POSTGRES,
-else one that is started for this run); without any, those rows are left out.
+What counts is the slowest call beside the median: no caller may starve. The server is the one of the tests
+(BACKSCROLL_TEST_POSTGRES, else one that is started for this run); without any, those rows are left out.
 """
 
 from __future__ import annotations

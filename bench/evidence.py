@@ -1,9 +1,9 @@
-"""Evidence recall at a token budget, part, not product: the adapter by which the shared retrieval benchmark asks the ranking behind recall.
+"""Adapter of the ranking behind recall for the shared retrieval benchmark (part, not product).
 
     cd ../shared/bench/retrieval && PYTHONPATH=<this repository> python run.py --system bench.evidence:Recall
 
 The product's own row is `bench.evidence_product` (`--system bench.evidence_product:Product`). The same pure modules as there: `recall/index/candidate`, `recall/index/index`, `recall/clues`, `recall/fuse`, `recall/selection`. The benchmark packs
-the turns itself, in the order given; `now` is the day of the last turn, because nobody tells when a question is asked.
+the turns itself, in the order given; `now` is the day of the last turn, because the data has no time of the question.
 """
 
 from __future__ import annotations

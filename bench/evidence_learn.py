@@ -1,4 +1,4 @@
-"""Learn the weighing of recall anew: clues of every question of the development sets in, `fusion.json` out.
+"""Relearn the weights of recall from the clues of all questions of the development sets; writes `fusion.json`.
 
     .venv/bin/python -m bench.evidence_learn OUT.json [--words] [--check folds|sets|product]
 

@@ -1,11 +1,11 @@
-"""Evidence recall at a token budget, by the call that a user makes: the retrieval sets through `thread.recall(question, budget).text`.
+"""Measure evidence recall at a token budget through the public call `thread.recall(question, budget).text`.
 
     python -m bench.evidence_product [--sets locomo,beam] [--by-category] [--out FIGURES.json]
 
 Each conversation of the shared retrieval data is written into a store of its own (`thread.append`, with its speakers and times), and every question is
-put to `thread.recall` at each budget. *Shown*: the share of the evidence turns whose full text stands in `.text`, which is cut at the budget as
-the harness counts tokens. *Named*: the share of those of which an item shows the whole or an excerpt. `bench.evidence_learn --check product` asks the
-same with a weighing that never saw the set.
+put to `thread.recall` at each budget. *Shown*: the share of the evidence turns whose full text is in `.text`, which is cut at
+the budget as the harness counts tokens. *Named*: the share of those of which an item shows the whole or an excerpt.
+`bench.evidence_learn --check product` asks the same with a weighing that never saw the set.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Extraction by rules, as an adapter for the development data of `../shared/bench/graph` (its README describes the protocol).
+"""Adapter of the rule-based extraction for the development data of `../shared/bench/graph` (its README describes the protocol).
 
     cd ../shared/bench/graph && PYTHONPATH=<this repository> python run.py --extractor bench.graph_extract:Rules
 
@@ -22,7 +22,7 @@ from backscroll.vocab.ids import Ref
 
 Triple = tuple[str, str, str]
 THREAD = "0" * 32
-LEAST = 0.5  # surer than this is held true; names by which somebody is called count as hints as well
+LEAST = 0.5  # surer than this is held true; names used to address someone count as hints too
 _TABLES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("graph_extract.toml").read_text(encoding="utf-8")
 )
@@ -139,7 +139,7 @@ class Dialogue:
         return out
 
     def _mentions(self, claims: list[Assertion]) -> dict[str, set[str]]:
-        """Name -> who uses it for somebody else: nobody calls himself."""
+        """Map each name to the speakers who use it for others: speakers do not address themselves."""
         out: dict[str, set[str]] = defaultdict(set)
         names = {c.subject for c in claims if c.kind is Claim.NODE} | {
             c.value for c in claims if c.kind is Claim.ALIAS

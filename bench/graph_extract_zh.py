@@ -1,4 +1,4 @@
-"""Extraction by rules from Chinese, as an adapter for the development data of `../shared/bench/graph`.
+"""Adapter of the rule-based Chinese extraction for the development data of `../shared/bench/graph`.
 
 `bench.graph_extract` hands Chinese items to `Rules` here. The predicates that the runner allows say which table is wanted: people in
 dialogues, or well-known people, works and places. Who is addressed is settled here by who speaks next and before.
@@ -95,13 +95,13 @@ class Rules:
                 if claim.sure < 0.5:
                     common |= {(who, claim.value) for who, weight in heard.items() if weight >= 1.5}
                     continue
-                votes[claim.value][me] -= 3  # nobody calls himself
+                votes[claim.value][me] -= 3  # speakers do not address themselves
                 for who, weight in heard.items():
                     votes[claim.value][who] += weight
             elif claim.subject == me:
                 votes[claim.value][me] += 6
         for name, by in votes.items():
-            for who, text in self.turns:  # who speaks of somebody is hardly that one
+            for who, text in self.turns:  # a speaker rarely means themselves by a name
                 if name in text:
                     by[who] -= 1.2
         out: dict[str, str] = {}

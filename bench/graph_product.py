@@ -1,4 +1,4 @@
-"""What a user gets: each dialogue is written into a store, and `thread.graph` is read as the library gives it.
+"""Measure the graph that users get: write each dialogue into a store and read `thread.graph`.
 
     cd ../shared/bench/graph && PYTHONPATH=<this repository> python run.py --extractor bench.graph_product:Product
 

@@ -1,8 +1,8 @@
-"""Role-plays of ten turns (`roleplays*.toml`), written into a store as chat; the nodes that `thread.graph` then shows.
+"""Measure the nodes of `thread.graph` on role-plays of ten turns (`roleplays*.toml`), written into a store as chats.
 
     python -m bench.graph_roleplay            # the open half
     python -m bench.graph_roleplay --held     # the half that is kept back: for the end of a piece of work
-    python -m bench.graph_roleplay --fresh    # four more, written after the errors of the held half were mended
+    python -m bench.graph_roleplay --fresh    # four more, written after the errors of the held half were fixed
     python -m bench.graph_roleplay --styles   # ten more in ten styles, five of them looked at; --styles --held: the five put away until the end
     python -m bench.graph_roleplay --show     # with every node
 

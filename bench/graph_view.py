@@ -1,7 +1,7 @@
-"""The graph at size: 100,000 assertions of 10,000 turns; building it, looking around a node, changing one turn, finding names.
+"""Measure the graph at size (100,000 assertions of 10,000 turns): building, neighbours of a node, changing a turn, finding names.
 
-`python -m bench.graph_view`. Processor time, so that a busy machine shows the same figures. The talk is synthetic: people, places and things with a few that everybody speaks of, pronouns,
-other names, values that change. Needs no store.
+`python -m bench.graph_view`. Processor time, so that a busy machine shows the same figures. The talk is synthetic: people,
+places and things with a few frequent ones, pronouns, other names, values that change. Needs no store.
 """
 
 from __future__ import annotations

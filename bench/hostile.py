@@ -1,4 +1,4 @@
-"""What the slowest text costs each reader: families of hostile texts, at one size and at four times that.
+"""Measure each reader on hostile texts, at one size and at four times that.
 
 `python -m bench hostile`. One row for each reader with the family that took longest, in milliseconds for each kB, and how much
 longer the large text took than the small one: 4 is linear, 16 is quadratic. `tests/derive/test_runs.py` proves without a clock that

@@ -1,4 +1,4 @@
-"""Living memory at size: analysing 10,000 turns, changing one of them, looking at the graph, and what a model would be asked.
+"""Measure living memory at size: analysing 10,000 turns, changing one, reading the graph, and the number of model calls.
 
 `python -m bench living`. Counts are exact: how many turns are read again after a change is what the promise is about. The model
 is a scripted one over real HTTP that finds nothing; what counts is how often it is asked.

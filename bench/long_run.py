@@ -1,4 +1,4 @@
-"""A long run of an agent: hundreds of steps with large tool results under a small budget, over real HTTP.
+"""Measure a long agent run: hundreds of steps with large tool results under a small budget, over real HTTP.
 
     python -m bench.long_run [--steps 300] [--budget 16000] [--model gpt-5] [--wire openai]
 
@@ -61,7 +61,7 @@ class Account:
     times: list[float] = field(
         default_factory=list[float]
     )  # seconds of each step, without the service's part
-    missing: int = 0  # results that the record does not hold to the letter
+    missing: int = 0  # results that the record does not hold verbatim
     compactions: int = 0
     end: str = ""
     nano: int = 0

@@ -1,4 +1,4 @@
-"""The measurements. Each gives rows for the table; floors are raw sqlite3 with the same durability, in the same run."""
+"""The basic measurements. Each returns rows for the table; floors are raw sqlite3 with the same durability, in the same run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes and lessons through the public calls: each session is written into a thread as one task, completed, and `thread.memory.list` is read.
+"""Measure outcomes and lessons through the public calls: write each session as one task, complete it, read `thread.memory.list`.
 
     .venv/bin/python -m bench.outcomes [--half seen|sealed|late|fresh|away|last] [--show]
     .venv/bin/python -m bench.outcomes --ordinary [--most 100]
@@ -49,7 +49,8 @@ def measure(half: str, folder: Path, *, show: bool) -> dict[str, dict[str, int]]
 
 
 def ordinary(folder: Path, *, most: int, show: bool) -> tuple[int, int]:
-    """Chats with an assistant in which hardly anything is mended (LongMemEval): how many there are, and how many teach a cause with a fix."""
+    """Measure chats with an assistant in which hardly anything is fixed (LongMemEval): how many there are, and how many teach
+    a cause with a fix."""
     taught = count = 0
     with backscroll.open(folder / "ordinary", background=False) as store:
         for line in LONGMEMEVAL.read_text(encoding="utf-8").splitlines()[: most or None]:

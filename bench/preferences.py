@@ -1,4 +1,4 @@
-"""Preferences through the public call: each message goes into a thread of its own, and `thread.memory.list` is read as a user reads it.
+"""Measure preferences through the public call: append each message to its own thread and read `thread.memory.list`.
 
     .venv/bin/python -m bench.preferences [--half seen|sealed] [--show]
 

@@ -1,4 +1,4 @@
-"""Building prompts: how long it takes, whether that grows with the history, and beside `langchain_core.trim_messages`.
+"""Measure prompt building: time, growth with the history, and comparison with `langchain_core.trim_messages`.
 
 A turn is measured as an application pays for it: two messages are appended, a prompt is built. The history is an agent's: a
 question, a call with a large result, an answer. Recall is measured apart.

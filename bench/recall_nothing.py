@@ -1,4 +1,5 @@
-"""Does recall know that nothing is about a question? Two small conversations, and questions of other conversations of the shared data.
+"""Measure whether recall recognises questions that nothing is about: two small conversations, and foreign questions of the
+shared data.
 
     python -m bench.recall_nothing [--held] [--shared]
 

@@ -1,4 +1,4 @@
-"""Questions about old tool results, put to `Thread.prompt`: is the answer in the prompt, and is nothing brought in that nobody asked for?
+"""Measure whether `Thread.prompt` contains the answers to questions about old tool results, and nothing unrelated.
 
     python -m bench.recall_questions
 

@@ -1,4 +1,4 @@
-"""The record beneath: editing, many messages at once, searching, several processes, and bytes, each beside raw `sqlite3`.
+"""Measure the record: edits, bulk appends, searches, several processes, and bytes, each beside raw `sqlite3`.
 
 Public calls only. Ours and raw take turns within one run, so that both meet the same machine; processor time stands beside
 wall time, because other work on the machine adds to the one and hardly to the other.

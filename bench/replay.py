@@ -1,4 +1,4 @@
-"""Replay of recorded agent sessions: what the prompts of a thread cost, what they keep, and whether a strict service takes them.
+"""Replay recorded agent sessions: cost of prompts, what they keep, and whether a strict service accepts them.
 
     python -m bench replay --source specstory,openhands --budget 8000,16000 --out figures.json
 
@@ -65,7 +65,7 @@ def replay(_folder: Path, options: Namespace) -> list[Row]:
 
 
 def _missing() -> str:
-    """What is not there, and what to do; empty where the replay can run."""
+    """Return what is missing and what to do; empty if the replay can run."""
     if not (HARNESS / "run.py").exists():
         return "the recorded sessions are not beside the repository (../shared/bench/replay)"
     if find_spec("bpe_openai") is None:

@@ -1,4 +1,4 @@
-"""The whole engine as a policy of the replay harness: what a thread's own prompts cost and keep.
+"""Adapter of the whole engine for the replay harness: what a thread's own prompts cost and keep.
 
     cd ../shared/bench/replay && PYTHONPATH=<this repository> python run.py --policy bench.replay_engine:Engine --source specstory
 
@@ -142,7 +142,7 @@ class Sealed(Engine):
         return {"model": self.model, "tools": self.tools}
 
     def judge(self, made: Any) -> None:
-        """The service takes the request, or says why not."""
+        """Let the service accept the request, or record its reason."""
         super().judge(made)
         body = {"model": self.model, "max_tokens": 1000, **made.request}
         decided = self.service.decide(read_request("anthropic", body), {})

@@ -1,7 +1,7 @@
-"""The compaction policy of the product as a policy of the replay harness.
+"""Adapter of the product's compaction policy for the replay harness.
 
 Owns the translation only: the harness's messages become units, blocks become messages again (recorded ones the same objects).
-What is decided is decided by `backscroll/assemble`.
+All decisions are made by `backscroll/assemble`.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Policy:
         return [self._spelled(b, history) for b in blocks], []
 
     def _unseen(self, new: Collection[Ref]) -> int:
-        """Tokens of what nobody has seen yet, as it is shown now."""
+        """Return the tokens of messages that no prompt has shown yet, as shown now."""
         made = self.compaction or Compaction()
         total = 0
         for unit in self.units:

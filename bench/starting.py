@@ -1,5 +1,5 @@
-"""Starting cold and going on warm: the first prompt of a process on a small thread and on a long one of which nothing is derived,
-prompts after that with and without a compaction, and what a process holds.
+"""Measure cold and warm prompts: the first of a process on a small thread and on a long one without derived data, later ones
+with and without a compaction, and resident memory.
 
 Each figure is measured in a process of its own (`bench/starting_child`). `BACKSCROLL_BESIDE` may name the interpreter of another
 version: it does the same on copies of the same stores, in the same run, and its figures stand in the column of the floor.

@@ -1,4 +1,4 @@
-"""What `bench/starting` measures, each in a process of its own: `python starting_child.py KIND STORE` prints one line of JSON.
+"""Run one measurement of `bench/starting` in a process of its own: `python starting_child.py KIND STORE` prints one line of JSON.
 
 Uses nothing but the public names, so that an interpreter with an older Backscroll can run it as well.
 """

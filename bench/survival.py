@@ -1,4 +1,4 @@
-"""What survives compression: of the essentials of real sessions, the share that each level still says.
+"""Measure what survives compression: the share of the essentials of real sessions that each level keeps.
 
     python -m bench.survival
 

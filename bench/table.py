@@ -1,4 +1,4 @@
-"""One row a figure: what, measured, floor, ratio, bar."""
+"""Print the table of figures: what, measured, floor, ratio, bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Row:
 
 
 def print_table(rows: list[Row]) -> None:
-    """Print what is known so far."""
+    """Print the rows as a table."""
     table = Table(title="Backscroll: the record", title_justify="left")
     for name in ("what", "measured", "raw sqlite3", "ratio", "bar", ""):
         table.add_column(name, justify="right" if name in ("measured", "raw sqlite3", "ratio") else "left")

@@ -1,7 +1,7 @@
-"""Writes `cli.md` from the real help pages, so that the two cannot disagree.
+"""Write `cli.md` from the actual help pages, so that the two cannot differ.
 
     python docs/generate_cli.py          # write it
-    python docs/generate_cli.py --check  # say whether it is up to date
+    python docs/generate_cli.py --check  # check whether it is up to date
 
 `tests/surfaces/test_docs.py` does the second.
 """

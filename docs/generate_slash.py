@@ -1,7 +1,7 @@
-"""Writes `slash.md` from the real catalogue of slash commands, so that the two cannot disagree.
+"""Write `slash.md` from the actual catalogue of slash commands, so that the two cannot differ.
 
     python docs/generate_slash.py          # write it
-    python docs/generate_slash.py --check  # say whether it is up to date
+    python docs/generate_slash.py --check  # check whether it is up to date
 
 `tests/surfaces/chat/slash/test_page.py` does the second.
 """

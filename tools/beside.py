@@ -1,11 +1,11 @@
-"""Runs the checks of the source beside the tests, so that no processor waits for the other.
+"""Run the source checks in parallel with the tests.
 
     python tools/beside.py 'CHECKS' TESTS...
 
-CHECKS is a command line for the shell, TESTS a command with its arguments. The tests own the screen; what the checks
-say is kept and shown after them, whole, and the last line is the verdict on both. Where the checks fail the tests are
-stopped at once, for nobody commits what the checks refuse. Checks that go on long after the tests are ended and count as
-failed. Exit code: that of the checks if they failed, else that of the tests.
+CHECKS is a command line for the shell, TESTS a command with its arguments. The tests own the screen; the output of the checks
+is shown after them, and the last line is the verdict on both. If the checks fail, the tests are stopped at once. Checks that
+run long after the tests have finished are stopped and count as failed. Exit code: that of the checks if they failed, else
+that of the tests.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import tempfile
 from collections.abc import Sequence
 
 LOOK_SECONDS = 0.2
-#: So long the checks may go on after the tests. They take two minutes: more than this is a hang.
+#: Seconds that the checks may continue after the tests. They take two minutes: more than this is a hang.
 CHECK_SECONDS = float(os.environ.get("BACKSCROLL_CHECK_SECONDS", "1800"))
-#: So long the checks may take to end once they are asked to.
+#: Seconds that the checks have to end after a request.
 END_SECONDS = 10.0
 
 
 def run(checks: str, tests: Sequence[str]) -> int:
-    """Both at once; the exit code for both."""
+    """Run both; return the common exit code."""
     with tempfile.TemporaryFile() as said:
         # A session of its own: Ctrl-C is for the tests, and the checks can be ended with everything they started.
         checking = subprocess.Popen(
@@ -40,7 +40,7 @@ def run(checks: str, tests: Sequence[str]) -> int:
             tested = _test(tests, checking)
             if tested is None:
                 return 130
-            # Where tests have failed the checks finish all the same: both lists of faults are wanted at once.
+            # If tests fail, the checks still finish, so that both lists of errors are shown.
             checked = _finish(checking)
         finally:
             _end(checking)
@@ -84,7 +84,7 @@ def _finish(checking: subprocess.Popen[bytes]) -> int:
 
 
 def _end(checking: subprocess.Popen[bytes]) -> None:
-    """First politely, then by force; everything that the checks have started ends too."""
+    """Terminate the checks and all their children, then kill them."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         if checking.poll() is not None:
             return

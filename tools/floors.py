@@ -1,4 +1,4 @@
-"""Show that the oldest versions which pyproject.toml allows do work.
+"""Verify that the oldest versions allowed by pyproject.toml work.
 
     python tools/floors.py                      every row
     python tools/floors.py sdks --try openai=1.40.0

@@ -1,4 +1,4 @@
-"""Lists the imports between the modules of the package, and the cycles that they form.
+"""List the imports between the modules of the package, and the cycles that they form.
 
     python tools/imports.py [--cycles] [--local] [--json]
 

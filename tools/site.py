@@ -35,7 +35,7 @@ _NOT_LOADED = {"canonical", "alternate", "prev", "next"}
 
 
 def settings() -> dict[str, Any]:
-    """What `docs/site.toml` says."""
+    """Return the settings in `docs/site.toml`."""
     return tomllib.loads((DOCS / "site.toml").read_text(encoding="utf-8"))
 
 
@@ -172,7 +172,7 @@ class _Loaded(HTMLParser):
 
 
 def faults() -> Iterator[str]:
-    """What is wrong with the built site."""
+    """Yield the problems of the built site."""
     sys.path.insert(0, str(ROOT))
     from docs.generate_reference import public_paths
 

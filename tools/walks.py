@@ -1,4 +1,4 @@
-"""Counts the modules and functions of the package that four walks pass.
+"""Count the modules and functions of the package that four walks pass.
 
     python tools/walks.py [--modules WALK] [--json]
 
