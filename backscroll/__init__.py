@@ -10,6 +10,7 @@ Names are loaded when first used, so importing the package costs next to nothing
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,22 @@ __all__ = [
     "tool",
     "wrap",
 ]
+
+
+class _OldPaths:
+    """Asked for modules that nothing else finds: those that `old_paths` knows have moved."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """Return a specification for an old path of this package."""
+        del path, target
+        if not name.startswith("backscroll."):
+            return None
+        return import_module("backscroll.old_paths").spec_of(name)
+
+
+if not any(getattr(finder, "__name__", "") == _OldPaths.__name__ for finder in sys.meta_path):
+    sys.meta_path.append(_OldPaths)
 
 
 def __getattr__(name: str) -> Any:

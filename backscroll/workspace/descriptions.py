@@ -1,7 +1,7 @@
 """One-line descriptions of a change, in English or Chinese.
 
-Owns the generated description of a change: which files, which functions, classes or headings in them, how many lines. From the
-contents alone, the same words for the same change, in English or Chinese (`telling.toml`). Refuses: guessing at intentions.
+Owns the generated description of a change: files, the functions, classes or headings in them, and numbers of lines.
+Deterministic, from the contents alone (`telling.toml`). Does not guess intentions.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class DefinitionChanges:
 
 
 def describe(changes: Sequence[FileChange], read_before: Read, read_after: Read, language: str = "en") -> str:
-    """One line about a change. Contents are read by path: `read_before` gets the old path of a renamed file."""
+    """Describe a change in one line. Contents are read by path: `read_before` gets the old path of a renamed file."""
     words: Json = telling_table()["words"].get(language) or telling_table()["words"]["en"]
     if not changes:
         return str(words["nothing"])
-    # The files with the most to tell come first; the order of the paths decides between equals.
+    # The files with the most changes come first; ties go by path.
     ordered = sorted(changes, key=lambda change: -(change.added + change.removed))
     named = ordered if len(ordered) <= _FILES + 1 else ordered[:_FILES]
     pieces = [_one(change, read_before, read_after, words) for change in named]
@@ -49,7 +49,7 @@ def describe(changes: Sequence[FileChange], read_before: Read, read_after: Read,
 
 
 def _key(change: FileChange) -> str:
-    """Return which words tell it."""
+    """Return the key of the phrase for a change."""
     if change.action == "changed" and change.before == change.after and change.executable is not None:
         return "made_executable" if change.executable else "made_plain"
     return change.action
@@ -89,7 +89,7 @@ def _names(names: Sequence[str], words: Json) -> str:
     if len(shown) <= _NAMES + 1:
         return str(words["name_separator"]).join(shown)
     first = str(words["name_separator"]).join(shown[:_NAMES])
-    # Chinese counts all of them, English those that are left.
+    # Chinese counts all of them, English the remaining ones.
     count = len(shown) if words["space"] == "" else len(shown) - _NAMES
     return str(words["more_names"].format(names=first, count=count))
 
@@ -128,7 +128,7 @@ def _text(data: bytes | None) -> str | None:
 
 
 def _outermost(names: Sequence[str]) -> list[str]:
-    """Without the methods of a class that is named itself."""
+    """Drop the methods of classes that are listed themselves."""
     known = set(names)
     return [
         name

@@ -1,7 +1,7 @@
 """The lock of a folder: held while a process scans it, records changes, restores files or erases snapshots.
 
-The lock is the operating system's, on a file beside the snapshots: it goes with the process that held it, however that ended, so
-unfinished work is never taken for work that is still going on. Refuses: knowing what it is held for.
+The lock is the operating system's, on a file beside the snapshots: it ends with its process in any case, so unfinished work
+is never mistaken for work under way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EVERY = 0.02
 
 @contextmanager
 def hold_lock(path: Path, patience: float, *, shared: bool = False) -> Generator[None]:
-    """Hold a lock, or wait for it; a clear error where another process has it for too long.
+    """Hold a lock, or wait for it; raises a clear error if another process holds it too long.
 
     `shared`: other processes may hold it shared at the same time, but none exclusively.
     """
@@ -43,14 +43,14 @@ def hold_lock(path: Path, patience: float, *, shared: bool = False) -> Generator
             time.sleep(_EVERY)
         yield
     finally:
-        os.close(descriptor)  # which lets go of it
+        os.close(descriptor)  # which releases it
 
 
 if sys.platform == "win32":
     import msvcrt
 
     def take_lock(descriptor: int, *, shared: bool) -> bool:  # noqa: ARG001 - there is only one kind there
-        """Lock a file without waiting; False if another program holds it. Closing the file lets go of it."""
+        """Lock a file without waiting; False if another program holds it. Closing the file releases it."""
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -60,7 +60,7 @@ else:
     import fcntl
 
     def take_lock(descriptor: int, *, shared: bool) -> bool:
-        """Lock a file without waiting; False if another program holds it. Closing the file lets go of it."""
+        """Lock a file without waiting; False if another program holds it. Closing the file releases it."""
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,8 +1,8 @@
-"""Our own writes to a folder, remembered until the next scan.
+"""Record our own writes to a folder until the next scan.
 
-Owns the notes: which files, from which content to which. A change that a look finds is attributed to the running tool; with
-these notes it can tell what the tool itself wrote from what another process changed meanwhile. Bounded: where there is too much to
-remember nothing is claimed. Refuses: comparing (`engine/folder/attribution`).
+Owns the notes: which files, from which content to which. A change found by a scan is attributed to the running tool; these
+notes separate what the tool itself wrote from what another process changed meanwhile. Bounded: beyond the limit nothing is
+claimed. Comparison: `engine/folder/attribution`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class OwnWrite:
-    """One file from one content to another. None: no file."""
+    """The change of one file from one content to another. None: no file."""
 
     path: str
     before: bytes | None
@@ -39,7 +39,7 @@ _one_at_a_time = threading.Lock()
 
 
 def note_wrote(root: Path, wrote: Iterable[OwnWrite] = ()) -> None:
-    """Remember what was written in a folder; without files: that a tool that notes its writes is at work."""
+    """Record writes in a folder; without files, record that a tool which notes its writes is running."""
     with _one_at_a_time:
         notes = _notes.setdefault(str(root), _FolderWrites())
         for one in wrote:
@@ -51,7 +51,7 @@ def note_wrote(root: Path, wrote: Iterable[OwnWrite] = ()) -> None:
 
 
 def taken_notes(root: Path) -> list[OwnWrite] | None:
-    """Return what was written in a folder since the last call, in order; None if that is not known."""
+    """Return the writes in a folder since the last call, in order; None if unknown."""
     with _one_at_a_time:
         notes = _notes.pop(str(root), None)
     return None if notes is None or notes.too_much else notes.wrote

@@ -53,7 +53,7 @@ class CommandPlace:
 
     @property
     def can_be_written(self) -> bool:
-        """Return False for a folder whose name a pattern cannot express."""
+        """False for a folder whose name a pattern cannot express."""
         return not (_WILD & set(self.folder)) and not ('"' in self.folder and "'" in self.folder)
 
 

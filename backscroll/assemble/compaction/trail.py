@@ -29,7 +29,7 @@ from backscroll.vocab.values.pattern import late
 
 _LETTER = r"A-Za-z0-9_\u00c0-\u04ff./#@~:+-"
 #: Words with something in them that plain words do not have: paths, addresses, names of code, numbers. The look-ahead passes
-#: plain words at once, which are most of any text.
+#: over plain words at once, which are most of any text.
 _TOKEN = late(rf"(?<![{_LETTER}])(?![A-Za-z]?[a-z]*+[.:]?(?![{_LETTER}]))[{_LETTER}]{{4,}}+")
 _SPECIAL = late(r"[_/\d]|\w\.\w|[a-z][A-Z]")
 #: Names of people and places. Words are bounded: otherwise a run of capitals would be scanned from each of them.

@@ -134,7 +134,7 @@ def _messages(body: Mapping[str, Json]) -> Sequence[Json] | str | None:
 
 
 def _wire_of(messages: Sequence[Json], body: Mapping[str, Json]) -> Wire:
-    """Return the wire indicated by the fields of a request; Chat if there is no indication."""
+    """Return the wire indicated by the fields of a request; Chat if nothing indicates one."""
     kinds = set(_kinds(messages))
     tools = [tool for tool in map(as_object, as_array(body.get("tools")) or []) if tool is not None]
     if "messages" not in body and ("input" in body or kinds & _PARTS or _has_items(messages)):

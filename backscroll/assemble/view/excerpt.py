@@ -19,7 +19,7 @@ from backscroll.vocab.message import Message, cut_calls
 from backscroll.vocab.part import Part, Text, ToolCall, ToolResult
 from backscroll.vocab.values.pattern import late
 
-#: Bytes up to which a result is shown whole, for each token of the window, and an excerpt's at most: what fits is shown whole once. In a
+#: Bytes per token of the window up to which a result is shown whole, and the maximum of an excerpt: what fits is shown whole once. In a
 #: large window a result may have a byte for each of its tokens, a quarter of it in plain text; it is cut once it was answered.
 DENSE, MOST, LARGEST = 8, 60_000, 256_000
 HEAD, ERRORS = (

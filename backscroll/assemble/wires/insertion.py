@@ -1,10 +1,10 @@
 """Insertions: text added between the messages of a conversation, placed once and never moved.
 
-Owns: which blocks are insertions, whose words they are, and the form that a wire gets them in. Our own words (task, operations,
-memory, and entries of lorebooks, which the user chose) may stand where the developer or the user speaks. What was quoted from
-elsewhere (recalled text, graph) must never be taken for an instruction: it comes as the result of a call where that is sure to be
-valid, else in a frame that no text can close, because its name is made from the text itself. Every choice rests on the request
-and on earlier blocks.
+Owns: which blocks are insertions, whether their text is our own, and their form on a wire. Our own text (task, operations,
+memory, and entries of lorebooks, which the user chose) may have the role of the developer or the user. Text quoted from
+elsewhere (recalled text, graph) must never be mistaken for an instruction: it is sent as the result of a call if that is certainly
+valid, else in a frame that no text can close, because its name is derived from the text itself. Every choice depends on the request
+and on earlier blocks alone.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def is_own(block: Block) -> bool:
 def takes_pair(block: Block, manner: InsertionContext, before: str) -> bool:
     """Return True if quoted text can be the result of a call. `before` is the role of the last message.
 
-    A call without thinking is refused by Claude models that are asked to think in the old way, and is doubtful inside a loop of
-    calls: there only models whose thinking is bound, for which the vendor recommends it, get it, right behind words of the user.
-    Other vendors' models on the Chat wire may want proofs or names that a call of ours does not have.
+    Claude models in the older thinking mode refuse a call without thinking, and it is doubtful inside a loop of
+    calls: only models with bound thinking, for which the vendor recommends it, get one, right after a message of the user.
+    Other vendors' models on the Chat wire may require proofs or names that a call of ours does not have.
     """
     if is_own(block) or not manner.tools:
         return False

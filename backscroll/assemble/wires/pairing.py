@@ -82,7 +82,7 @@ def pair(blocks: Sequence[Block], manner: InsertionContext) -> PairedBlocks:
     """Return blocks in the order in which they are sent.
 
     A step is a reply, or several without a result between them, and the results behind it. It stays open while calls wait and only
-    results, system text or more of the reply come in: no request is sent then. Words of the user and insertions close it.
+    results, system text or more of the reply come in: no request is sent then. User messages and insertions close it.
     """
     walk = _PairingWalk(manner)
     inserted: list[int] = []
@@ -301,5 +301,5 @@ def _says(part: Part) -> bool:
 
 
 def late_text(name: str, id: str, content: str) -> str:
-    """Return a result as text that came after its call was answered by a stand-in."""
+    """Return a late result as text: a stand-in has already answered its call."""
     return f"[late result of the call {name} {id}]\n{content}".rstrip()

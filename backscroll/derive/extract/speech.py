@@ -62,7 +62,7 @@ def _answer() -> re.Pattern[str]:
 
 @cache
 def _orders() -> re.Pattern[str]:
-    """Return patterns of sentences that instruct the reader to record something: they state no fact."""
+    """Return the pattern of sentences that instruct the reader to record something: they state no fact."""
     return re.compile("|".join(f"(?:{shape})" for shape in words_of("orders", "shapes")), re.IGNORECASE)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from backscroll.deprecation import warn_renamed
 from backscroll.derive.extract.ontology import predicate, types
 from backscroll.engine.knowledge.graph_acts import known_type, predicate_meant
 from backscroll.graph.fold import Graph
@@ -73,3 +74,11 @@ def node_json(node: NodeView, number: Callable[[Ref], int], named: Callable[[str
         "attributes": [fact_json(fact, number) for fact in node.attributes],
         "overridden": node.overridden,
     }
+
+
+def __getattr__(name: str) -> object:
+    """Return `render_graph` by its old name, `written`: deprecated, for one release."""
+    if name == "written":
+        warn_renamed("written", "render_graph")
+        return render_graph
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

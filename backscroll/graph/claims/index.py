@@ -32,7 +32,7 @@ _VAGUE = frozenset({"", "thing", "concept"})
 
 
 def elect_type(votes: Mapping[str, int]) -> str:
-    """Return the type with the most votes; a vague one only if there is no other; the first by name among equals."""
+    """Return the type with the most votes; a vague one only without any other; the first by name among equals."""
     if not votes:
         return ""
     return min(votes, key=lambda type: (type in _VAGUE, -votes[type], type))

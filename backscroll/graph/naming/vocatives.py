@@ -24,7 +24,7 @@ from backscroll.graph.tuning import (
 )
 from backscroll.vocab.ids import Ref
 
-#: Offsets of the turn before, the turn itself, and the turn after.
+#: Returns the turn before a turn, the turn itself, and the turn after it.
 Around = Callable[[Ref], Sequence[TurnEntry]]
 
 

@@ -149,7 +149,7 @@ class RecallNeed:
 def needs_past(asked: QuestionAnalysis, visible: Collection[str] = (), now: date | None = None) -> RecallNeed:
     """Decide whether a message asks for something that the prompt may not show.
 
-    `visible` are the terms of what the prompt shows anyway: a path among them is no reason to search the past.
+    `visible` are the terms of what the prompt shows anyway: a path among them needs no search of the past.
     """
     reasons: list[tuple[float, str]] = []
     if cue("points_back.sure", asked.text):

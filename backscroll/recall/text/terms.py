@@ -2,7 +2,7 @@
 
 Owns the choice of terms; the letters are prepared by `recall/text/words`, whose index words (pairs of characters for scripts
 without spaces) are one of the two kinds. The other kind are words as a dictionary cuts them (rjieba). Words that occur in every
-sentence are left out; they are listed in `stopwords.toml`. Without the word cutter, pairs stand in for words.
+sentence are left out; they are listed in `stopwords.toml`. Without the word segmenter, pairs replace words.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class ConnectionPool:
             self._discard(connection)
 
     def _open_connection(self, deadline: float, *, known: bool, alone: bool = False) -> Connection:
-        """Return a new connection. Wait for a full server only if there is no other connection to wait for (`alone`)."""
+        """Return a new connection. Wait for a full server only if it has no other connection to wait for (`alone`)."""
 
         def give_way() -> bool:
             with self._lock:

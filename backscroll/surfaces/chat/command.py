@@ -108,5 +108,5 @@ def chat(
 
 
 def in_terminal() -> bool:
-    """True if standard input and output are terminals."""
+    """Return True if standard input and output are terminals."""
     return sys.stdin.isatty() and sys.stdout.isatty()

@@ -50,7 +50,7 @@ class CliSession:
         return {**given, **{name: value for name, value in some.items() if value is not None}}
 
     def settings(self) -> Settings:
-        """The settings in force."""
+        """Return the settings in force."""
         settings = load(self.arguments)
         check_language(settings.language)
         return settings

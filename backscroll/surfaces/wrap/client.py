@@ -144,7 +144,7 @@ class Proxy:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Return the client's type, for programs that check it."""
+        """The client's type, for programs that check it."""
         return cast("type[Any]", type(self.__dict__["_target"]))
 
     def __repr__(self) -> str:

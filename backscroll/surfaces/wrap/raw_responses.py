@@ -106,7 +106,7 @@ class ResponseContext:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Return the manager's type, for programs that check it."""
+        """The manager's type, for programs that check it."""
         return cast("type[Any]", type(self._manager))
 
     def __getattr__(self, name: str) -> Any:

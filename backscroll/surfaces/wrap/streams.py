@@ -26,7 +26,7 @@ class RecordedStream:
 
     @property
     def __class__(self) -> type[Any]:  # type: ignore[override]
-        """Return the stream's type, for programs that check it."""
+        """The stream's type, for programs that check it."""
         return cast("type[Any]", type(self._stream))
 
     def __getattr__(self, name: str) -> Any:

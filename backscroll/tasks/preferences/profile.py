@@ -94,7 +94,7 @@ def around(
 ) -> list[ProfileLine]:
     """Return facts about what a text names, and then about people close to the user: one line for each node.
 
-    `said` returns the messages of a turn, by its opening; `hides` returns True for a fact that must not be shown.
+    `said` returns the assertions of a turn, by its opening; `hides` returns True for a fact that must not be shown.
     """
     own = "" if person is None else person.id
     named = [name for name in graph.find_mentioned_nodes(text) if name != own][:NAMED]

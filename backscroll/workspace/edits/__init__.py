@@ -1,1 +1,1 @@
-"""Edits by a model: parsed, planned, checked, and applied all or not at all."""
+"""Parse, plan, check and apply a model's edits, all or nothing."""

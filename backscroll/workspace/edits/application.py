@@ -1,8 +1,7 @@
-"""Applying a plan of edits, all or nothing, and reverting it.
+"""Apply a plan of edits, all or nothing, and revert it.
 
-Owns the order of things: look once more whether every file is what the plan was made from, note what is about to be done
-(`workspace/edits/journal`), write, and on any failure put everything back. Taking back is the same the other way round and refuses where
-the user changed a file since.
+Owns the sequence: check again that every file is as planned, write the journal (`workspace/edits/journal`), write the files,
+and on any failure restore everything. Reverting works the same way and refuses files that the user has changed since.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from backscroll.workspace.own_writes import OwnWrite, note_wrote
 
 @dataclass(frozen=True, slots=True)
 class EditResult(FileEdits):
-    """Edits that were made. `undo` takes them back."""
+    """Applied edits. `undo` reverts them."""
 
-    folders: tuple[str, ...] = ()  # that were made for it, outermost first
+    folders: tuple[str, ...] = ()  # folders created for it, outermost first
 
 
 def apply(plan: EditPlan) -> EditResult:
-    """Make all edits of a plan, or none: `Conflict` where a file changed since the plan was made."""
+    """Apply all edits of a plan, or none: `Conflict` if a file changed since the plan was made."""
     folders = _perform(plan.files, [_step(change) for change in plan.changes], "since the edits were planned")
     return EditResult(plan.files, plan.changes, plan.notes, folders)
 
 
 def undo(applied: EditResult) -> None:
-    """Take edits back, all or none: `Conflict` where a file changed since they were made."""
+    """Revert edits, all or none: `Conflict` if a file changed since they were applied."""
     steps = [_step(change).back for change in applied.changes]
     _perform(applied.files, steps, "since the edits were made")
     for folder in reversed(applied.folders):
@@ -54,7 +53,7 @@ def _perform(files: Files, steps: Sequence[JournalStep], since: str) -> tuple[st
             f"modified by another process {since}: {', '.join(changed)}",
             hint="nothing was written; read the files again",
         )
-    # New files first: where a name cannot be had, nothing is deleted yet.
+    # New files first: if a name is not available, nothing has been deleted yet.
     ordered = sorted(steps, key=lambda step: (step.after is None, step.path))
     with note_steps(files, ordered) as entry:
         begun = 0
@@ -64,7 +63,7 @@ def _perform(files: Files, steps: Sequence[JournalStep], since: str) -> tuple[st
                 _one(files, step, entry.beside(number))
             entry.close()
         except BaseException:
-            # An interrupt, too, leaves all or nothing behind.
+            # An interrupt must also leave all or nothing.
             _roll_back(files, ordered[:begun], entry)
             raise
     note_wrote(files.root, (OwnWrite(step.path, step.before, step.after) for step in ordered))
@@ -80,7 +79,7 @@ def _one(files: Files, step: JournalStep, beside: str) -> None:
 
 
 def _roll_back(files: Files, begun: Sequence[JournalStep], entry: EditJournal) -> None:
-    """Put back what was done of the steps; the last one may or may not have been."""
+    """Revert the steps begun; the last one may or may not have run."""
     stuck: list[str] = []
     for number, step in reversed(list(enumerate(begun))):
         clear(files, step.path, entry.beside(number))
@@ -101,5 +100,5 @@ def _roll_back(files: Files, begun: Sequence[JournalStep], entry: EditJournal) -
         )
     with suppress(
         BackscrollError, FileNotFoundError
-    ):  # it may be closed; and a note of what is undone does no harm
+    ):  # it may be closed; a journal of reverted steps does no harm
         entry.close()

@@ -1,8 +1,8 @@
-"""Search/replace blocks, as models write them.
+"""Parse search/replace blocks as models write them.
 
-Owns the two usual spellings: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` and `------- SEARCH`, `=======`, `+++++++ REPLACE`. The
-name of the file is in front, or in an earlier block. Text that has a line of seven `=` in it needs longer marks on all three
-lines. Refuses: guessing where a block ends.
+Owns the two usual spellings: `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` and `------- SEARCH`, `=======`, `+++++++
+REPLACE`. The file name precedes the block, or is that of an earlier one. Text with a line of seven `=` needs longer marks on
+all three lines. The end of a block is never guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def opens(line: str) -> bool:
 
 
 def read_block(lines: Sequence[str], at: int, known: str) -> tuple[TextReplacement, int]:
-    """Return the block that opens at a line, and the line after it. `known` is the file of the block before."""
+    """Return the block that opens at a line, and the line after it. `known` is the file of the previous block."""
     match = _OPENS.match(lines[at])
     assert match is not None
     mark = match.group(1)
@@ -62,7 +62,7 @@ def _join_lines(lines: Sequence[str]) -> str:
 
 
 def _name(lines: Sequence[str], at: int) -> str:
-    """Return the name in front of a block: on the last line that is neither empty nor a fence."""
+    """Return the file name before a block: on the last line that is neither empty nor a fence."""
     for n in range(at - 1, max(at - 5, -1), -1):
         line = lines[n]
         if fence := FENCE.match(line):

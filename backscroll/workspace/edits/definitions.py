@@ -1,7 +1,6 @@
-"""Definitions in a text: functions, classes and headings, with their lines.
+"""Find definitions in a text: functions, classes and headings, with their lines.
 
-Owns Python by its grammar, and other languages by patterns (`telling.toml`). Good enough for a line that tells what changed;
-refuses to be a parser.
+Python by its grammar, other languages by patterns (`telling.toml`). Precise enough for a one-line description; not a parser.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import PurePosixPath
 
 from backscroll.vocab.part import Json
 
-_LONGEST = 500_000  # characters of a text that is looked at
+_LONGEST = 500_000  # maximum characters of a text that is analysed
 _LONGEST_LINE = 400
 _PYTHON = {".py", ".pyi", ".pyw"}
 
@@ -63,7 +62,7 @@ def definitions(path: str, text: str) -> list[Definition]:
 def _python(text: str) -> list[Definition] | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the code that is read: odd escapes
+            warnings.simplefilter("ignore")  # warnings about the analysed code: odd escapes
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -84,7 +83,7 @@ def _collect(body: list[ast.stmt], prefix: str, found: list[Definition]) -> None
 
 
 def _by_patterns(text: str, expressions: tuple[re.Pattern[str], ...]) -> list[Definition]:
-    """Return each definition reaches to the next one."""
+    """Find definitions by patterns; each reaches to the next one."""
     starts: list[tuple[int, str]] = []
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):

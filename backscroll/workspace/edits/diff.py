@@ -1,8 +1,8 @@
-"""Unified diffs, as programs and models write them.
+"""Parse unified diffs as programs and models write them.
 
-Owns git's headers (new, deleted, renamed and copied files, modes, quoted names), hunks whose counts are wrong or missing, and lines
-that lost the space in front. Line numbers are hints here: where a hunk belongs is settled by what it says, against the file
-(`workspace/edits/match`). Refuses: binary patches.
+Owns git's headers (new, deleted, renamed and copied files, modes, quoted names), hunks whose counts are wrong or missing, and
+lines that lost the leading space. Line numbers are only hints: a hunk is placed by its content (`workspace/edits/match`).
+Rejects binary patches.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def begins(lines: Sequence[str], at: int) -> bool:
 
 @dataclass(slots=True)
 class _Header:
-    """What is above the hunks of one file."""
+    """The header of one file's diff."""
 
-    old: str = ""  # as written, with its prefix; /dev/null where there is none
+    old: str = ""  # as written, with its prefix; /dev/null if there is none
     new: str = ""
     renamed: tuple[str, str] = ("", "")
     copied: bool = False
@@ -43,7 +43,7 @@ class _Header:
     hunks: list[Hunk] = field(default_factory=list[Hunk])
 
     def patch(self, line: int) -> Patch:
-        """Return all of it together."""
+        """Return the patch with this header."""
         old, new = _strip_prefixes(self.old or self.git[0], self.new or self.git[1])
         if any(self.renamed):
             old, new = self.renamed
@@ -63,7 +63,7 @@ class _Header:
 
 
 def read_diff(lines: Sequence[str], at: int, known: str = "") -> tuple[Patch, int]:
-    """Return the diff of one file that begins at a line, and the line after it. `known`: the file, where no header names it."""
+    """Return the diff of one file that begins at a line, and the line after it. `known`: the file, if no header names it."""
     begin, head = at, _Header()
     if lines[at].startswith("@@"):
         head.old = head.new = known
@@ -88,7 +88,7 @@ def _more(lines: Sequence[str], at: int) -> bool:
 
 
 def _header_line(line: str, head: _Header, at: int) -> bool:
-    """One line above the hunks; False if it is none."""
+    """Parse one header line; False if it is not one."""
     if match := _GIT.match(line):
         head.git = _git_names(match.group(1))
     elif line.startswith("--- "):
@@ -116,7 +116,7 @@ def _header_line(line: str, head: _Header, at: int) -> bool:
 
 
 def _hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
-    """One hunk. Its counts say how much is to come; where they are wrong, the marks of the lines do."""
+    """Parse one hunk, by its counts or, if they are wrong, by the marks of its lines."""
     match = _HEAD.match(lines[at])
     assert match is not None
     first, many_old, _, many_new, near = match.groups()
@@ -141,7 +141,7 @@ def _hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
             left[1] -= 1
         at += 1
     if left != [0, 0]:
-        # The counts do not hold, so empty lines at the end belong to the text around the diff, not to it.
+        # The counts are wrong, so empty lines at the end belong to the text around the diff.
         while old and new and not lines[at - 1] and not old[-1] and not new[-1]:
             old.pop()
             new.pop()
@@ -160,10 +160,10 @@ def _stops(lines: Sequence[str], at: int, left: list[int]) -> bool:
     if (_HEAD.match(line) and line.startswith("@@")) or _GIT.match(line):
         return True
     if line.startswith("--- ") and begins(lines, at):
-        # A removed line that begins with two dashes looks the same: then more is to come, and no hunk follows.
+        # A removed line that begins with two dashes looks the same: then lines are still due, and no hunk follows.
         return not wanted or any(later.startswith("@@") for later in lines[at + 2 : at + 3])
     if not line:
-        # Editors and models cut the space of an empty line of context.
+        # Editors and models strip the space of an empty context line.
         return not wanted and not _goes_on(lines, at)
     if line.rstrip() == "--" and not wanted:
         return True  # the signature under a diff that was sent by mail
@@ -193,7 +193,7 @@ def _no_newline(line: str, ends: list[bool]) -> None:
 
 
 def _name(text: str) -> str:
-    """Return a name as it is in a header: perhaps quoted, perhaps with a time behind a tab."""
+    """Return the file name of a header, which may be quoted or followed by a tab and a time."""
     text = text.rstrip("\r")
     if text.startswith('"'):
         return _unquote_name(text)[0]
@@ -201,7 +201,7 @@ def _name(text: str) -> str:
 
 
 def _unquote_name(text: str) -> tuple[str, str]:
-    """Return a name in git's quotes, and what is behind them; bytes are written as octal numbers."""
+    """Unquote a name in git's quotes (bytes as octal escapes); return it and the text after it."""
     out, at = bytearray(), 1
     while at < len(text) and text[at] != '"':
         if text[at] != "\\":
@@ -232,7 +232,7 @@ def _git_names(text: str) -> tuple[str, str]:
 
 
 def _strip_prefixes(old: str, new: str) -> tuple[str, str]:
-    """Without the letters git puts in front, where both sides have theirs."""
+    """Strip git's `a/` and `b/` prefixes if both sides have theirs."""
     pairs = (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"))
     for left, right in pairs:
         if (old.startswith(left) or old == "/dev/null") and (new.startswith(right) or new == "/dev/null"):

@@ -1,7 +1,7 @@
 """The draft of one file while edits are planned.
 
-Owns the stretches that are replaced (each found in the file as it is, none touching another), the text that results with the line
-ends and the encoding of the file, and what is to be said about it.
+Owns the replaced spans (each found in the current file, none overlapping), the resulting text with the file's line ends and
+encoding, and the notes about it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from backscroll.workspace.files.encoding import DecodedText, decode_text, encode
 from backscroll.workspace.files.files import FileContent
 from backscroll.workspace.files.guard import escape_path
 
-#: What an edit that breaks the syntax of a file leads to. A file that was broken before is only warned of.
+#: The reaction to an edit that breaks the syntax of a file. For a file that was broken before, only a warning.
 Syntax: TypeAlias = Literal["refuse", "warn"]
 
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """One file as it is and as it would be. `None` for content: the file does not exist."""
+    """One file before and after its edits. `None` for content: the file does not exist."""
 
     path: str
     action: Action
@@ -38,9 +38,9 @@ class FileEdit:
     diff: str
     added: int = 0  # lines
     removed: int = 0
-    mode: int | None = None  # permission bits, where they are to change or the file is new
+    mode: int | None = None  # permission bits, if they change or the file is new
     mode_before: int | None = None
-    old_path: str = ""  # for a renamed file: where its content comes from; that file is listed as deleted
+    old_path: str = ""  # for a renamed file: the source, which is listed as deleted
     notes: tuple[str, ...] = ()
 
 
@@ -55,11 +55,11 @@ class FileDraft:
     )  # with the number of the edit
     whole: str | None = None
     gone: bool = False
-    source: FileDraft | None = None  # the file whose content comes here
-    went_to: FileDraft | None = None  # where its content goes
+    source: FileDraft | None = None  # the source of the content
+    went_to: FileDraft | None = None  # the destination of the content
     executable: bool | None = None
     notes: list[str] = field(default_factory=list[str])
-    broken: bool = False  # one of its edits cannot be made
+    broken: bool = False  # one of its edits cannot be applied
     _text: DecodedText | None = None
     _document: Document | None = None
 
@@ -67,7 +67,7 @@ class FileDraft:
         """Replace a text."""
         self._alone()
         if self.there is None and not edit.old.strip():
-            self.whole = edit.new  # a block with nothing to look for makes a new file
+            self.whole = edit.new  # a block with an empty search text creates a new file
             return
         if self.there is not None and not self.there.data and not edit.old.strip():
             self.whole = edit.new
@@ -189,7 +189,7 @@ class FileDraft:
     def _diff(
         self, before: bytes | None, after: bytes | None, old: str | None, new: str | None
     ) -> tuple[str, int, int]:
-        """Return the preview; a file that goes elsewhere is shown there, as renamed."""
+        """Return the preview; a moved file is shown at its destination, as renamed."""
         if self.went_to is not None:
             return "", 0, 0
         if self.source is not None and self.source.gone:
@@ -225,13 +225,13 @@ class FileDraft:
         return self.there.data if self.there else None
 
     def _like(self) -> DecodedText | None:
-        """Return whose encoding and line ends a whole text takes over."""
+        """Return the text whose encoding and line ends a new text adopts."""
         if self._text is None and self.there is not None:
             self._text = decode_text(self.there.data)
         return self._text
 
     def _mode(self, before: int | None) -> int | None:
-        """Permission bits to set: where a diff sets them, or where a file brings its own along."""
+        """Return the permission bits to set, from a diff or a moved file."""
         bits = before
         if self.source is not None and self.source.there is not None:
             bits = self.source.there.mode
@@ -288,14 +288,14 @@ class FileDraft:
         return "".join([*out, text[at:]])
 
     def _restore_line_ends(self) -> str:
-        """Return the new text with the line ends of the file: what is untouched keeps its own, what is new takes those around it."""
+        """Return the new text with the file's line ends: unchanged lines keep theirs, new ones adopt those around them."""
         assert self._text is not None
         raw, plain = self._text.raw, self._doc().text
         self._no_overlap()
         if len(raw) == len(plain):
             newline = self._text.newline
             return self._result(raw) if newline != "\r" else with_newlines(self._result(plain), "\r")
-        # Where the plain text has one character, the file may have two: count those that were dropped before.
+        # One character of the plain text may be two in the file: count those dropped before.
         pairs = _pairs(raw)
         out, at = list[str](), 0
         for found, _ in self.found:
@@ -306,7 +306,7 @@ class FileDraft:
         return "".join([*out, raw[at:]])
 
     def _check_left_out(self, old: str, new: str) -> None:
-        """Refuse `… rest of the code …`: written as it is, it would delete the rest."""
+        """Reject `… rest of the code …`: written literally, it would delete the rest."""
         stood = {line.strip() for line in old.split("\n")}
         for number, line in enumerate(new.split("\n"), 1):
             if line.strip() not in stood and _leaves_out(line):
@@ -327,7 +327,7 @@ class FileDraft:
 
 
 def _pairs(raw: str) -> list[int]:
-    """Return where, in the text with plain newlines, those stand that are two characters in the file."""
+    """Return the positions in the plain text of newlines that are two characters in the file."""
     found, at = list[int](), raw.find("\r\n")
     while at >= 0:
         found.append(at - len(found))
@@ -336,7 +336,7 @@ def _pairs(raw: str) -> list[int]:
 
 
 def _newline_at(plain: str, pairs: list[int], at: int) -> str:
-    """Return how the line ends in which a character is; for the last one: the line before."""
+    """Return the line end of the line at a character; for the last line, of the line before."""
     end = plain.find("\n", at)
     end = plain.rfind("\n") if end < 0 else end
     n = bisect_left(pairs, end)
@@ -356,7 +356,7 @@ def _text_of(data: bytes | None) -> str | None:
 
 
 def _diff(left: str, right: str, old: str | None, new: str | None) -> tuple[str, int, int]:
-    """Between two paths, empty where a file does not exist."""
+    """Return the unified diff and line counts between two texts; None: the file does not exist."""
     names = [
         f"{letter}/{escape_path(path)}" if path else "/dev/null"
         for letter, path in (("a", left), ("b", right))

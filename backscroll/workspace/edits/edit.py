@@ -1,6 +1,6 @@
 """Data types for one edit of a file.
 
-Owns what an edit can be. Nothing here was checked against a file.
+Nothing here has been checked against a file.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class TextReplacement:
     path: str
     old: str
     new: str
-    count: int = 1  # how often `old` must are in the file; every one is replaced
-    replace_all: bool = False  # however often it is there, once at least
+    count: int = 1  # how often `old` must occur in the file; every one is replaced
+    replace_all: bool = False  # any number of times, at least once
     by_lines: bool = False  # whole lines only, as in search/replace blocks
 
 
@@ -27,7 +27,7 @@ class WholeFile:
 
     path: str
     text: str
-    new: bool = False  # there must be none yet
+    new: bool = False  # it must not exist yet
     executable: bool | None = None
 
 
@@ -48,7 +48,7 @@ class Hunk:
     numbered: bool = True  # `start` was given
     old_ends: bool = True  # a newline follows the last of the old lines
     new_ends: bool = True
-    near: str = ""  # a line that is above, where the diff names one
+    near: str = ""  # a line above the hunk, if the diff names one
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Patch:
 
     path: str
     hunks: tuple[Hunk, ...] = ()
-    to: str = ""  # the new name, where the file is renamed
+    to: str = ""  # the new name, if the file is renamed
     created: bool = False
     deleted: bool = False
     copied: bool = False  # `to` is a copy, `path` stays

@@ -1,9 +1,9 @@
-"""Parsing edits in a text, and applying them in one call.
+"""Parse the edits in a text, and apply them in one call.
 
-Owns reading every form of edit in the order in which they are in a text, and the one call that does it all. The forms:
+Owns reading every form of edit in the order of the text, and the single call that does everything. The forms:
 search/replace blocks (`blocks`), unified diffs (`diff`), patches (`patch`), whole files in fenced blocks
-(`fences`). The way: `parse_edits` → `plan` (checked, previewed) → `apply` (all or nothing) → `undo`. Refuses: a block that is
-cut off; text without edits gives none.
+(`fences`). The steps: `parse_edits` → `plan` (checked, previewed) → `apply` (all or nothing) → `undo`. A truncated block is
+an error; text without edits gives none.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def parse_edits(text: str, path: str = "") -> list[Edit]:
 
 
 def apply_code_changes(root: str | Path | Files, code_str: str, path: str = "") -> EditResult:
-    """Read the edits in a text, check all of them, make all of them or none. `undo` takes them back."""
+    """Parse the edits in a text, check them, and apply all or none. `undo` reverts them."""
     files = root if isinstance(root, Files) else Files(Path(root))
     edits = parse_edits(code_str, path)
     if not edits:
@@ -89,7 +89,7 @@ def _read(lines: Sequence[str], known: str) -> list[Edit]:
 
 
 def _read_fence(lines: Sequence[str], at: int, info: str, known: str) -> tuple[list[Edit], int, str]:
-    """Return what a fenced block holds: other edits (then the line after it is the next), a file, or an example."""
+    """Parse a fenced block: nested edits (then parsing continues inside), a file, or an example."""
     language = info.split(":", 1)[0].split(maxsplit=1)[0].lower() if info.split(":", 1)[0].strip() else ""
     end = edits_fences.closing(lines, at)
     inside = range(at + 1, len(lines) if end is None else end)

@@ -1,8 +1,8 @@
-"""Whole files in fenced blocks, and names of files in what models write around them.
+"""Parse whole files in fenced blocks, and the file names that models write around them.
 
-Owns which line names a file and where a fenced block ends. A block counts as a file only where a name is alone on the line
-before it, in the line that opens it, or in a first line such as `# file: a.py`: a path in the middle of a sentence is not a name.
-Refuses: blocks without a name, which are examples.
+Owns which line names a file and where a fenced block ends. A block is a file only if a name is alone on the line before it,
+in its opening line, or in a first line such as `# file: a.py`: a path inside a sentence is not a name. Blocks without a name
+are examples.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _ENDING = re.compile(r"\.[^\W_][\w-]{0,15}$")
 
 
 def name_in(line: str, *, info: bool = False) -> str:
-    """Return the file a line names, where it does nothing else; `info`: the line is what is behind the opening of a block."""
+    """Return the file name on a line that contains nothing else; `info`: the line is the info string of a block."""
     if info:
         return _name_in_info(line.strip())
     text = line.strip().lstrip("#>").strip()
     text = re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", text)
     text = text.rstrip(":：").strip()
     text = _strip_marks(_LABEL.sub("", _strip_marks(text)).strip())
-    # Quoted as a whole, a name may hold spaces; otherwise a sentence would pass for one.
+    # Only a fully quoted name may contain spaces; otherwise a sentence could pass for one.
     quoted = text != line.strip().rstrip(":：").strip() and "`" in line and line.count("`") == 2
     if not text or (not quoted and not _PLAIN.match(text)):
         return ""
@@ -104,7 +104,7 @@ def closing(lines: Sequence[str], at: int, *, nests: bool = False) -> int | None
 
 
 def read_file(lines: Sequence[str], at: int) -> tuple[WholeFile | None, int]:
-    """Return the file in the block that opens at a line, and the line after it; no file where the block has no name."""
+    """Return the file in the block that opens at a line, and the line after it; no file if the block has no name."""
     match = FENCE.match(lines[at])
     assert match is not None
     name = _name_in_info(match.group(2).strip()) or (name_in(lines[at - 1]) if at else "")

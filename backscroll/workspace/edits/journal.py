@@ -1,8 +1,8 @@
 """The journal of edits under way, for recovery after a crash.
 
-Owns the journal: one file for each set of edits under way, outside the folder that is edited, locked by the process that works on
-it. A process that finds one without a lock puts every file back to what it was: a set of edits that was not finished never happened.
-Files that the user changed since are left alone and named.
+Owns the journal: one file per set of edits under way, outside the edited folder, locked by its process. A process that finds
+an unlocked one restores every file, so that an unfinished set of edits never happened. Files that the user has changed since
+are left alone and reported.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from backscroll.workspace.folder_lock import take_lock
 
 @dataclass(frozen=True, slots=True)
 class JournalStep:
-    """One file from one content to another. `None`: no file."""
+    """The change of one file from one content to another. `None`: no file."""
 
     path: str
     before: bytes | None
     after: bytes | None
     mode_before: int | None = None
-    mode_after: int | None = None  # None: as the file has it
+    mode_after: int | None = None  # None: the file's own
 
     @property
     def back(self) -> JournalStep:
@@ -44,7 +44,7 @@ class JournalStep:
 
     @property
     def hashes(self) -> tuple[str, str]:
-        """Of both contents; empty without a file."""
+        """The hashes of both contents; empty without a file."""
         return _hash(self.before), _hash(self.after)
 
 
@@ -55,14 +55,14 @@ class EditJournal:
     id: str
     path: Path
     steps: tuple[JournalStep, ...]
-    folders: tuple[str, ...]  # that are not there yet, outermost first
+    folders: tuple[str, ...]  # folders to create, outermost first
 
     def beside(self, number: int) -> str:
-        """Return what the new content of a step is called until it is in its place."""
+        """Return the temporary name for the new content of a step."""
         return f".bs-{self.id}-{number}.part"
 
     def close(self) -> None:
-        """Remove the journal after the edits are done or undone, and sync: a journal that came back would undo them."""
+        """Remove the journal after the edits are done or undone, and sync: a journal that reappeared would revert them."""
         with translate_errors(str(self.path)):
             self.path.unlink()
             _sync(self.path.parent)
@@ -70,7 +70,7 @@ class EditJournal:
 
 @contextmanager
 def note_steps(files: Files, steps: Sequence[JournalStep]) -> Generator[EditJournal]:
-    """Note what is about to be done. The note stays if the block ends with an error; `close` removes it."""
+    """Write the journal of these steps. It stays if the block ends with an error; `close` removes it."""
     name = secrets.token_hex(8)
     folders = _missing(files, steps)
     data = {
@@ -79,7 +79,7 @@ def note_steps(files: Files, steps: Sequence[JournalStep]) -> Generator[EditJour
         "folders": [os.fsencode(folder).hex() for folder in folders],
         "steps": [
             {
-                "path": os.fsencode(step.path).hex(),  # a name may be no text
+                "path": os.fsencode(step.path).hex(),  # a name may not be valid text
                 "before": None if step.before is None else base64.b64encode(step.before).decode("ascii"),
                 "after": step.hashes[1],
                 "mode": step.mode_before,
@@ -103,12 +103,12 @@ def note_steps(files: Files, steps: Sequence[JournalStep]) -> Generator[EditJour
         yield EditJournal(name, path, tuple(steps), folders)
     finally:
         os.close(file)
-        with suppress(OSError):  # it was renamed; and what stays is taken away by the next recovery
+        with suppress(OSError):  # it was renamed; leftovers are removed by the next recovery
             path.with_suffix(".new").unlink()
 
 
 def recover(files: Files) -> list[str]:
-    """Undo every set of edits that a crash left half done; return what was found, a sentence each."""
+    """Revert every set of edits that a crash left unfinished; return a sentence about each finding."""
     notes: list[str] = []
     if not files.journal.is_dir():
         return notes
@@ -117,7 +117,7 @@ def recover(files: Files) -> list[str]:
             continue
         with suppress(FileNotFoundError), path.open("r+b") as file:
             if not take_lock(file.fileno(), shared=False):
-                continue  # another program is at it
+                continue  # another process is working on it
             if os.fstat(file.fileno()).st_nlink == 0:
                 continue
             if path.suffix == ".new" or _undo_journal(files, path.stem, file.read(), notes):
@@ -126,7 +126,7 @@ def recover(files: Files) -> list[str]:
 
 
 def _undo_journal(files: Files, name: str, data: bytes, notes: list[str]) -> bool:
-    """Restore the files of one journal; False if the disk refused, so that the journal is still needed."""
+    """Restore the files of one journal; False if writing failed and the journal is still needed."""
     was: dict[str, Json] = json.loads(data)
     back, foreign, stuck = list[str](), list[str](), list[str]()
     for number, step in reversed(list(enumerate(cast("list[dict[str, Json]]", was["steps"])))):
@@ -157,7 +157,7 @@ def _undo_journal(files: Files, name: str, data: bytes, notes: list[str]) -> boo
 
 
 def put_back(files: Files, path: str, before: bytes | None, after: str, mode: int | None) -> bool | None:
-    """One file as it was: True if that had to be done, None if the user changed it since."""
+    """Restore one file: True if that was necessary, None if the user has changed it since."""
     now, was = files.hash(path), _hash(before)
     if now == was and was != after:
         return False

@@ -1,8 +1,7 @@
-"""Finding the place in a file where an edit belongs.
+"""Find the place in a file where an edit belongs.
 
-Owns finding the text to be replaced: to the letter, else line by line without regard to spaces at the end, else with every line
-indented by the same amount more or less. The looser ways count only where they fit in exactly one place, and what they did is said.
-Refuses: the nearest match where none fits; it is only shown, with line numbers.
+Owns finding the text to replace: exactly, else by line ignoring trailing spaces, else with a uniform change of indentation.
+Looser matches count only if unique, and are reported. If none fits, the nearest match is shown with line numbers, never used.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from backscroll.errors import InvalidInput
 from backscroll.workspace.edits.edit import Hunk, TextReplacement
 
 _NUMBERED = re.compile(r"^\s*\d+ ?[|│:→\t]")
-_SHOWN = 8  # lines of what is nearest
-_LOOKED_AT = 20_000  # lines of a file that are compared for that
+_SHOWN = 8  # lines shown of the nearest match
+_LOOKED_AT = 20_000  # lines of a file compared for that
 _MORE = "give more of the lines around it, so that it fits in one place"
 
 
 @dataclass(frozen=True, slots=True)
 class EditMatch:
-    """A stretch of the file (in characters) and its replacement."""
+    """A span of the file (in characters) and its replacement."""
 
     start: int
     end: int
@@ -47,11 +46,11 @@ class Document:
         self.starts[-1] = len(text)
 
     def line_of(self, at: int) -> int:
-        """Return the number of the line in which a character is, from 1."""
+        """Return the line number of a character, from 1."""
         return min(bisect_right(self.starts, at), max(len(self.lines), 1))
 
     def block(self, first: int, many: int, new: Sequence[str], note: str = "") -> EditMatch:
-        """Return lines replaced by others; a file without a newline at its end keeps it so."""
+        """Return the replacement of a block of lines; a missing final newline stays missing."""
         last = first + many
         start, end = self.starts[min(first, len(self.lines))], self.starts[min(last, len(self.lines))]
         text = "".join(f"{line}\n" for line in new)
@@ -61,7 +60,7 @@ class Document:
 
 
 def find_replace(document: Document, edit: TextReplacement) -> list[EditMatch]:
-    """Return every place a replacement belongs to; `InvalidInput` where they are not as many as they must be."""
+    """Return every place of a replacement; `InvalidInput` if their number is not the expected one."""
     edit = replace(edit, old=_plain(edit.old), new=_plain(edit.new))
     if edit.old == edit.new:
         raise InvalidInput("old and new text are the same", hint="give a new text that differs")
@@ -79,7 +78,7 @@ def find_replace(document: Document, edit: TextReplacement) -> list[EditMatch]:
 
 
 def find_hunk(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[EditMatch, int]:
-    """Where a hunk belongs, at or after a line (from 0), and that line. `shift`: how far off the numbers were so far."""
+    """Return the place of a hunk, at or after a line (from 0), and that line. `shift`: how far off the numbers were so far."""
     if not hunk.old:
         return _place_insertion(document, hunk, after, shift)
     expected = hunk.start - 1 + shift
@@ -104,7 +103,7 @@ def find_hunk(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[E
 
 
 def _place_insertion(document: Document, hunk: Hunk, after: int, shift: int) -> tuple[EditMatch, int]:
-    """Return lines without any around them: only a number, or a line named above, says where they go."""
+    """Place an insertion without context: only a line number, or a line named above, locates it."""
     if hunk.numbered:
         line = max(hunk.start + shift, 0)
     elif hunk.near:
@@ -143,13 +142,13 @@ def _replace_hunk(document: Document, hunk: Hunk, first: int, note: str) -> Edit
 
 
 def _ends_fit(document: Document, hunk: Hunk, first: int) -> bool:
-    """Return a hunk that speaks of the end of the file belongs there."""
+    """Return True unless a hunk at the end of the file would be placed elsewhere."""
     at_end = first + len(hunk.old) == len(document.lines)
     return at_end or (hunk.old_ends and hunk.new_ends)
 
 
 def _below(document: Document, near: str, places: list[int]) -> list[int]:
-    """Of several places those below the line a hunk names, where there is just one such line."""
+    """Keep the places below the line that a hunk names, if that line is unique."""
     named = [n for n, text in enumerate(document.lines) if text.strip() == near.strip()]
     return [n for n in places if n > named[0]] if len(named) == 1 else places
 
@@ -157,7 +156,7 @@ def _below(document: Document, near: str, places: list[int]) -> list[int]:
 def _exact(document: Document, edit: TextReplacement) -> list[EditMatch]:
     step = (
         len(edit.old) if edit.replace_all or edit.count > 1 else 1
-    )  # for one, places that overlap count too
+    )  # for a single one, overlapping places count too
     found, at = list[EditMatch](), document.text.find(edit.old)
     while at >= 0:
         found.append(EditMatch(at, at + len(edit.old), edit.new))
@@ -181,12 +180,12 @@ def _as_many(document: Document, edit: TextReplacement, found: list[EditMatch]) 
 
 
 def _loose(document: Document, edit: TextReplacement) -> list[EditMatch]:
-    """Return the one place where whole lines fit except for spaces; none if that is not clear."""
+    """Return the one place where whole lines match except for spaces; none if ambiguous."""
     if edit.count != 1 or edit.replace_all:
         return []
     old, new = _lines(edit.old), _lines(edit.new)
     if not edit.by_lines and edit.old.endswith("\n") != edit.new.endswith("\n") and edit.new:
-        return []  # the end of the last line is part of the change: only to the letter
+        return []  # the end of the last line is part of the change: match exactly
     places = list(_windows(document.lines, old, _same_but_end))
     if places:
         return _only(document, places, old, new, str, "spaces at the ends of lines differ")
@@ -227,13 +226,13 @@ def _several(places: list[int]) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class _Shift:
-    """The indentation that every line has more, or less."""
+    """The difference of indentation of every line."""
 
     more: str = ""
     less: str = ""
 
     def on(self, line: str) -> str:
-        """Return a new line, moved along."""
+        """Return a line with the indentation applied."""
         return self.more + line.removeprefix(self.less) if line.strip() else line
 
 
@@ -260,7 +259,7 @@ def _indent(line: str) -> str:
 def _keep_old_lines(
     old: Sequence[str], new: Sequence[str], there: Sequence[str], to: Callable[[str], str]
 ) -> list[str]:
-    """Return the new lines; those that are old lines stay as the file has them."""
+    """Return the new lines; unchanged ones stay as in the file."""
     out = list[str]()
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         out += there[a:b] if tag == "equal" else [to(line) for line in new[c:d]]
@@ -289,7 +288,7 @@ def _same_but_indent(a: str, b: str) -> bool:
 
 
 def _windows(lines: Sequence[str], old: Sequence[str], alike: Callable[[str, str], bool]) -> list[int]:
-    """Return every line at which a block of lines begins."""
+    """Return every line at which the block occurs."""
     many = len(old)
     if not many:
         return []
@@ -323,7 +322,7 @@ def _absent(document: Document, old: str) -> str:
 
 
 def _nearest(lines: Sequence[str], old: Sequence[str]) -> int | None:
-    """Return where most of the lines are in this order; else the line most like the longest one."""
+    """Return the place with most of the lines in this order; else the line most similar to the longest one."""
     wanted = [line.strip() for line in old]
     telling = {line for line in wanted if len(line) > 3}
     best, at = 0, None

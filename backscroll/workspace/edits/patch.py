@@ -1,7 +1,7 @@
-"""Patches in the `*** Begin Patch` format.
+"""Parse patches in the `*** Begin Patch` format.
 
-Owns reading `*** Add File:`, `*** Update File:` (with `*** Move to:`) and `*** Delete File:`, whose hunks have no line numbers but
-may name a line that is above. Refuses: finding where they belong (`workspace/edits/match`).
+Owns reading `*** Add File:`, `*** Update File:` (with `*** Move to:`) and `*** Delete File:`, whose hunks have no line
+numbers but may name a line above. Placing them: `workspace/edits/match`.
 """
 
 from __future__ import annotations

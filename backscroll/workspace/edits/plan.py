@@ -1,8 +1,8 @@
-"""The plan of edits: every file as it would be, checked before anything is written.
+"""Plan edits: compute and check every resulting file before anything is written.
 
-Owns matching all edits of a file against the file as it is, refusing overlaps, keeping line ends and encoding, looking at the
-syntax and at code that was left out, and the preview. Either all edits can be made or `InvalidInput` names every one that cannot,
-and why. Refuses: writing (`workspace/edits/application`).
+Owns matching all edits against the current files, rejecting overlaps, keeping line ends and encoding, checking syntax and
+omitted code, and the preview. Either all edits can be applied or `InvalidInput` names every one that cannot, and why.
+Writing: `workspace/edits/application`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FileEdits:
 
     @property
     def diff(self) -> str:
-        """All of it as a unified diff."""
+        """All edits as a unified diff."""
         return "".join(change.diff for change in self.changes)
 
     @property
@@ -50,7 +50,7 @@ class FileEdits:
 
 
 class EditPlan(FileEdits):
-    """Edits that were checked and not made yet."""
+    """Edits that are checked but not yet applied."""
 
     __slots__ = ()
 

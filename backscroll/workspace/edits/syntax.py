@@ -1,7 +1,7 @@
 """Syntax checks for edited files.
 
-Owns which languages are known and what is wrong with a text in one of them, with the line. Nothing is run and nothing is imported:
-Python is only parsed. Refuses: languages that it cannot parse; to them nothing is wrong.
+Reports the first error of a text in a known language, with its line. Nothing is run or imported: Python is only parsed. Files
+in unknown languages pass.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TEMPLATED = {".yaml", ".yml", ".json", ".toml", ".xml"}
 
 
 def flaw(path: str, text: str) -> str:
-    """Return what is wrong with the text of a file, in one line; empty if nothing is, or the language is unknown."""
+    """Return the syntax error of a file's text in one line; empty if there is none, or the language is unknown."""
     name = PurePosixPath(path)
     check = _CHECKS.get(name.suffix.lower())
     if check is None or len(text) > _LONGEST:
@@ -53,7 +53,7 @@ def _python(text: str) -> str:
             ast.parse(text)
     except SyntaxError as error:
         return f"Python, line {error.lineno or 1}: {error.msg}"
-    except ValueError as error:  # a NUL character, half of a character
+    except ValueError as error:  # a NUL character, a lone surrogate
         return f"Python: {error}"
     return ""
 
@@ -89,7 +89,7 @@ def _yaml(text: str) -> str:
     import yaml
 
     try:
-        # Only the shape is looked at: tags are not followed, nothing is made of them.
+        # Only the structure is checked: tags are not resolved or constructed.
         for _ in yaml.parse(text, Loader=yaml.SafeLoader):
             pass
     except yaml.MarkedYAMLError as error:
@@ -104,7 +104,7 @@ def _xml(text: str) -> str:
     from xml.parsers import expat
 
     parser = expat.ParserCreate()
-    # Entities that a text defines itself are counted by no process here: it is refused to unfold any.
+    # Entities defined in the text are never expanded: they could grow without bound.
     parser.EntityDeclHandler = _no_entities
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     try:

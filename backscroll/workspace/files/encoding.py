@@ -1,7 +1,7 @@
 """Text encoding and line ends of files, with an exact round trip to bytes.
 
-Owns telling text from binary, guessing an encoding, and encoding changed text the way the file was. What is read as text always
-gives the same bytes when written unchanged; what would not is called binary. Refuses: the disk (`files`).
+Owns telling text from binary, guessing an encoding, and encoding changed text like the original. Text always gives the same
+bytes when written unchanged; anything else counts as binary. Disk access: `files`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ Newline: TypeAlias = Literal["", "\n", "\r\n", "\r", "mixed"]
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is how it begins
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")  # that no text file holds many of
+_CONTROLS = re.compile(
+    rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]"
+)  # control characters that are rare in text files
 _ENDS = re.compile(r"\r\n|\r|\n")
 _SAMPLE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """The text of a file, and how it is encoded."""
+    """The text of a file, and its encoding."""
 
     raw: str  # with the line ends of the file, without its byte order mark
     encoding: str = "utf-8"
@@ -39,12 +41,12 @@ class DecodedText:
 
     @property
     def text(self) -> str:
-        """With a plain newline at the end of every line."""
+        """The text with plain newlines."""
         return self.raw.replace("\r\n", "\n").replace("\r", "\n") if "\r" in self.raw else self.raw
 
 
 def decode_text(data: bytes) -> DecodedText | None:
-    """Return the text of a file; None if it is none."""
+    """Return the text of a file; None if it is binary."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return _try_encoding(data[len(bom) :], encoding, bom)
@@ -59,7 +61,7 @@ def decode_text(data: bytes) -> DecodedText | None:
 
 
 def encode_text(text: str, like: DecodedText | None) -> bytes:
-    """Return bytes for a text with exactly these line ends, in the encoding of the file it goes into."""
+    """Encode a text with exactly these line ends, in the encoding of its file."""
     encoding = like.encoding if like else "utf-8"
     try:
         data = text.encode(encoding)
@@ -86,7 +88,7 @@ def with_newlines(text: str, newline: Newline) -> str:
 
 
 def newline_of(text: str) -> Newline:
-    """Return which line ends a text uses."""
+    """Return the kind of line ends in a text."""
     pairs = text.count("\r\n")
     feeds, returns = text.count("\n") - pairs, text.count("\r") - pairs
     if (pairs > 0) + (feeds > 0) + (returns > 0) > 1:
@@ -95,7 +97,7 @@ def newline_of(text: str) -> Newline:
 
 
 def is_binary(start: bytes) -> bool:
-    """Return what the first bytes of a file look like, without reading all of it."""
+    """Return True if the first bytes of a file look binary, without reading all of it."""
     if start.startswith(tuple(bom for bom, _ in _BOMS)):
         return False
     return b"\0" in start or not _few_controls(start)
@@ -118,7 +120,7 @@ def _few_controls(data: bytes) -> bool:
 
 
 def _guess(data: bytes) -> str:
-    """GB18030 where nearly all that is not ASCII would be everyday characters; a western code page for a few accents."""
+    """Guess GB18030 if nearly all non-ASCII bytes decode to common characters; a western code page for a few accents."""
     sample = data[:_SAMPLE]
     high = sum(byte >= 0x80 for byte in sample)
     everyday = pairs = 0

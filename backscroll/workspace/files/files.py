@@ -1,7 +1,8 @@
 """Safe files: all file access of an agent, confined to one folder.
 
 Owns reading, writing, deleting and renaming under a root. A write is atomic and keeps mode, encoding, byte order mark and line ends;
-another hard link keeps the old content. Refuses: paths that lead out, protected files (`guard`), devices and pipes, swapped links (`walk`).
+another hard link keeps the old content. Rejects paths that lead outside, protected files (`guard`), devices and pipes,
+swapped links (`walk`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from backscroll.workspace.files.walk import OpenPath, Walker, check_new, kind_of
 _READ = os.O_RDONLY | NOFOLLOW | NONBLOCK | NOCTTY | CLOEXEC
 _PIECE = 1 << 20
 _AFTER_FEED = re.compile(rb"(?<=\n)")
-LARGEST = 10_000_000  # bytes that are read or written in one go
+LARGEST = 10_000_000  # bytes read or written at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class FileText:
     hash: str  # of the whole file: pass it to `write` as `expected`
     size: int  # bytes of the whole file
     first: int  # line this begins with, from 1
-    last: int  # line this ends with; smaller than `first` where there is nothing
+    last: int  # line this ends with; smaller than `first` if empty
     lines: int  # of the whole file
     encoding: str = "utf-8"
     newline: Newline = "\n"
@@ -81,8 +82,8 @@ class FileContent:
 class Files:
     """The files of one folder.
 
-    `protected`: more protected patterns and paths; `allowed_outside`: folders elsewhere that may be used with absolute paths; `journal`:
-    where unfinished edits are noted (outside the folder).
+    `protected`: additional protected patterns and paths; `allowed_outside`: other folders that may be used with absolute
+    paths; `journal`: the folder for journals of unfinished edits (outside this one).
     """
 
     def __init__(
@@ -104,22 +105,23 @@ class Files:
         self.walker = Walker(root, self.guard, allowed_outside)
 
     def resolve(self, path: str | Path) -> str:
-        """Return the normal form of a path inside the folder (links followed); `InvalidInput` says why there is none."""
+        """Return the normal form of a path inside the folder (links followed); `InvalidInput` with the reason if it is not
+        allowed."""
         with self.walker.at(path) as spot:
             return spot.path
 
     def kind(self, path: str | Path) -> str:
-        """`file`, `folder`, `link`, `special`; empty if there is nothing. The last part is not followed."""
+        """Return `file`, `folder`, `link` or `special`; empty if nothing exists. A link as the last part is not followed."""
         with self.walker.at(path, follow=False) as spot:
             return spot.kind
 
     def exists(self, path: str | Path) -> bool:
-        """Return True if there is something by this name."""
+        """Return True if something exists at a path."""
         with self.walker.at(path) as spot:
             return spot.status is not None
 
     def hash(self, path: str | Path) -> str:
-        """SHA-256 of the content; empty without a file."""
+        """Return the SHA-256 of the content; empty if there is no file."""
         with self.walker.at(path) as spot:
             if spot.status is None:
                 return ""
@@ -215,7 +217,7 @@ class Files:
             return spot.path
 
     def rename(self, old: str | Path, new: str | Path, *, expected: str | None = None) -> FileWrite:
-        """Give a file (or a link itself) another name, which must be free; makes the folders of the new one."""
+        """Rename a file (or a link itself) to a free name; creates its folders."""
         with self.walker.at(old, follow=False) as here, self.walker.at(new, follow=False, make=True) as there:
             if here.kind == "folder":
                 raise InvalidInput(
@@ -234,12 +236,12 @@ class Files:
             return FileWrite(there.path, "", True, there.made)
 
     def remove_folder(self, path: str | Path) -> bool:
-        """Remove a folder where it is empty; return whether it was."""
+        """Remove a folder if it is empty; return whether it was."""
         self.guard.check(str(path))
         with self.walker.at(Path(path).parent) as spot:
             if spot.kind != "folder":
                 return False
-            with suppress(OSError):  # it holds something, or is gone
+            with suppress(OSError):  # not empty, or gone
                 os.rmdir(Path(path).name, dir_fd=spot.folder)
                 return True
         return False
@@ -258,7 +260,7 @@ class Files:
     def _check_replaced(
         self, spot: OpenPath, expected: str | None, content: str | bytes
     ) -> FileContent | None:
-        """Return what is about to be replaced, as far as that matters; raises where it is not what was expected."""
+        """Return the content to be replaced, as far as needed; raises if it is not the expected one."""
         if spot.status is None:
             if expected:
                 raise Conflict(
@@ -278,7 +280,7 @@ class Files:
         if expected is None and isinstance(content, bytes):
             return None
         if expected is None and spot.status.st_size > self.largest:
-            return None  # too large to look at its line ends
+            return None  # too large to check its line ends
         found = self._content(spot)
         if expected is not None and (found is None or found.hash != expected):
             raise Conflict(
@@ -289,7 +291,7 @@ class Files:
         return found
 
     def _part(self, spot: OpenPath, file: int, first: int, last: int | None) -> FileText:
-        """Return some lines of a file that is too large to be read as a whole."""
+        """Return some lines of a file that is too large to read as a whole."""
         if first < 0:
             self._too_large(spot, os.fstat(file).st_size, "count the lines from the beginning")
         digest, number, kept, pieces, start = hashlib.sha256(), 1, 0, list[bytes](), b""
@@ -336,7 +338,7 @@ class Files:
 
 
 def _check_file(spot: OpenPath) -> None:
-    """Refuse what is not a plain file: a pipe would wait forever, a device may act on being opened."""
+    """Reject anything but a plain file: a pipe would block forever, opening a device may have effects."""
     if spot.kind == "file" and spot.name:
         return
     if spot.status is None:
@@ -354,7 +356,7 @@ def _check_file(spot: OpenPath) -> None:
 
 @contextmanager
 def _open_file(spot: OpenPath) -> Generator[int]:
-    """The file, open for reading; it is looked at again, for what is there may have been swapped."""
+    """Open a file for reading and check it again, because it may have been swapped."""
     file = os.open(spot.name, _READ, dir_fd=spot.folder)
     try:
         if kind_of(os.fstat(file)) != "file":
@@ -368,7 +370,7 @@ def _open_file(spot: OpenPath) -> Generator[int]:
 
 
 def _all(file: int, largest: int) -> bytes:
-    """Return everything up to the limit, of a file that may be growing."""
+    """Read everything up to the limit; the file may be growing."""
     pieces, size = list[bytes](), 0
     while size <= largest and (piece := os.read(file, _PIECE)):
         pieces.append(piece)
@@ -390,11 +392,11 @@ def _range(first: int, last: int | None, total: int) -> tuple[int, int]:
 
 
 def _like(text: str, before: bytes | None) -> bytes:
-    """Return new text in the encoding and with the line ends of what it replaces."""
+    """Return new text in the encoding and with the line ends of the old content."""
     style = decode_text(before) if before else None
     if style is None:
         return encode_text(text, None)
     if "\r" not in text:
         text = with_newlines(text, style.newline)
-    # A mark that the new text brings along is not written twice.
+    # A byte order mark in the new text is not written twice.
     return encode_text(text.removeprefix("\ufeff") if style.bom else text, style)

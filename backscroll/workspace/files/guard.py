@@ -1,7 +1,7 @@
 """Protected files: version control data, Backscroll's own files, and keys.
 
-Owns the patterns (`protected.toml`, and those a caller adds) and comparing a path with them, whatever case or look-alike spelling
-it is written in. Refuses: looking at the disk (`files` asks about the path it was given and the one it came to).
+Owns the patterns (`protected.toml`, and those of the caller) and matching paths against them, in any case or look-alike
+spelling. No disk access (`files` checks the given path and the resolved one).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from backscroll.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class GuardPattern:
-    """Names that follow each other in a path, and why what they fit is protected."""
+    """Consecutive names in a path, and the reason for their protection."""
 
     parts: tuple[re.Pattern[str], ...]
     why: str
     anchored: bool = False  # only at the top of the folder
 
     def fits(self, parts: Sequence[str]) -> bool:
-        """Return True if the path is protected by this: it, or a folder it is in."""
+        """Return True if this pattern protects the path or a folder above it."""
         last = len(parts) - len(self.parts)
         starts = range(min(last, 0) + 1) if self.anchored else range(last + 1)
         return any(
@@ -47,8 +47,8 @@ class Guard:
         usual, self._harmless = _load_patterns()
         own = [p for given in protected if (p := _own(root, given)) is not None]
         self._patterns = (*own, *usual)
-        self._exact = len(own)  # those in front know no exceptions
-        # Most names fit no pattern at all: one look tells.
+        self._exact = len(own)  # the first ones have no exceptions
+        # Most names match no pattern: one check suffices.
         self._any = re.compile("|".join(f"(?:{p.parts[0].pattern})" for p in self._patterns), re.DOTALL)
 
     def why(self, path: str) -> str:
@@ -62,7 +62,7 @@ class Guard:
         return ""
 
     def is_suspect(self, name: str) -> bool:
-        """Return False if a name, folded, is in no protected path."""
+        """Return False if a folded name occurs in no protected path."""
         return bool(self._any.match(name))
 
     def check(self, path: str) -> None:
@@ -81,14 +81,14 @@ class Guard:
 
 @lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
-    """Return a name as file systems that are not picky would read it: no case, no invisible characters, no dots or spaces at its end."""
+    """Fold a name like lenient file systems: no case, no invisible characters, no trailing dots or spaces."""
     plain = unicodedata.normalize("NFKC", name).casefold()
     visible = "".join(c for c in plain if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFC", visible.split("::")[0].rstrip(" .") or visible)
 
 
 def escape_path(path: str) -> str:
-    """Return a path as it can be shown: what a terminal would act on, and bytes that are not text, are written out."""
+    """Escape a path for display: terminal control characters and bytes that are not text."""
     return "".join(
         c if c.isprintable() and not "\ud800" <= c <= "\udfff" else c.encode("unicode_escape").decode("ascii")
         for c in path

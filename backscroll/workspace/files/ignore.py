@@ -1,8 +1,8 @@
-"""Ignore files, read as git reads them, without git.
+"""Evaluate ignore files as git does, without git.
 
-Owns which of many ignore files has the last word: the deepest, and in it the last line that fits; and patterns as a person writes
-them to pick files. Git itself is not asked: what a repository configures can make it run programs, and looking at files must run
-nothing. Refuses: what one pattern means (`patterns`), walking (`listing`), and what is inside an ignored folder.
+Owns precedence among ignore files (the deepest wins, and in it the last matching line), and user-written patterns that select
+files. Git itself is not used: a repository's settings can make it run programs, and listing files must run nothing.
+Elsewhere: the meaning of one pattern (`patterns`), walking (`listing`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class IgnoreRule:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFiles:
-    """The ignore files that hold in a folder: those of the folders above it, then its own."""
+    """The ignore files in effect in a folder: those of the folders above it, then its own."""
 
     layers: tuple[
         tuple[str, tuple[IgnoreRule, ...]], ...
     ] = ()  # (folder with / at its end, or empty for the top; its rules)
 
     def with_file(self, folder: str, text: str) -> IgnoreFiles:
-        """One more ignore file, in a folder below."""
+        """Add the ignore file of a folder below."""
         rules = read_rules(_as_bytes(text.removeprefix("\ufeff")))
         prefix = "" if folder in ("", ".") else f"{folder}/"
         return IgnoreFiles((*self.layers, (prefix, rules))) if rules else self
 
     def ignores(self, path: str, *, folder: bool) -> bool:
-        """Return True if the last line that fits says so. What lies in an ignored folder is not asked about."""
+        """Return True if the last matching line ignores the path. Paths inside ignored folders are not passed in."""
         for prefix, rules in reversed(self.layers):
             if not path.startswith(prefix):
                 continue
@@ -51,7 +51,7 @@ class IgnoreFiles:
 
 
 def _as_bytes(text: str) -> str:
-    """One character for each byte: to git, `?` is a byte, and half a Chinese character."""
+    """Map each byte to one character: git's `?` matches a byte, so part of a Chinese character."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
@@ -81,7 +81,7 @@ class PathSelection:
         return bool(self._rules)
 
     def takes(self, path: str) -> bool:
-        """Return True for what a pattern fits, or a folder above it; without patterns for everything. `!` in front leaves out."""
+        """Return True if a pattern matches the path or a folder above it; without patterns, always. `!` excludes."""
         if not self._rules:
             return True
         taken = all(rule.negated for rule in self._rules)
@@ -105,7 +105,7 @@ def _above(path: str) -> Sequence[str]:
 
 
 def _split(patterns: str) -> list[str]:
-    """At commas and spaces that are in no braces."""
+    """Split at commas and spaces outside braces."""
     pieces, depth, piece = list[str](), 0, ""
     for c in patterns:
         depth += (c == "{") - (c == "}")
@@ -118,7 +118,7 @@ def _split(patterns: str) -> list[str]:
 
 
 def _expand_braces(pattern: str) -> list[str]:
-    """`a.{b,c}` as `a.b` and `a.c`; 64 at most."""
+    """Expand `a.{b,c}` to `a.b` and `a.c`; 64 at most."""
     done, todo = list[str](), [pattern]
     while todo and len(done) + len(todo) <= 64:
         now = todo.pop(0)

@@ -1,7 +1,7 @@
-"""Listing files: bounded, in a fixed order, without ignored ones.
+"""List files: bounded, in a fixed order, without ignored ones.
 
 Owns walking a folder level by level, folder by folder through open descriptors (a link is listed, never entered), reading the
-ignore files on the way, and what is said of each entry. Refuses: reading files, except a few bytes to tell whether one is text.
+ignore files on the way, and the facts of each entry. Reads no files, except a few bytes to tell whether one is text.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class ListingEntry:
     target: str = ""  # of a link
     binary: bool = False
     executable: bool = False
-    protected: bool = False  # it is there, and no tool reads it
+    protected: bool = False  # exists, but tools must not read it
 
     @property
     def line(self) -> str:
-        """As a list shows it."""
+        """The line of the entry in a list."""
         name = escape_path(self.path) + ("/" if self.kind == "folder" else "")
         marks = [
             f"-> {escape_path(self.target)}" if self.kind == "link" else "",
@@ -68,7 +68,7 @@ class Listing:
 
     @property
     def text(self) -> str:
-        """One line for each entry."""
+        """Return one line per entry."""
         return "\n".join(entry.line for entry in self.entries)
 
 
@@ -139,7 +139,7 @@ class FolderWalk:
                         self.cut = True
 
     def _read(self, folder: str, ignore: IgnoreFiles) -> tuple[list[ListingEntry], IgnoreFiles]:
-        """One folder; one that vanished or may not be read is empty."""
+        """Read one folder; a vanished or unreadable one is empty."""
         try:
             with self.files.walker.at(folder) as spot:
                 if spot.status is None or spot.name or spot.kind != "folder":
@@ -212,7 +212,7 @@ def _ignore_text(folder: int, name: str) -> str:
 
 
 def _start(folder: int, name: str, size: int) -> bytes:
-    """Return the first bytes of a plain file; nothing of anything else."""
+    """Return the first bytes of a plain file; empty for anything else."""
     if kind_of(os.lstat(name, dir_fd=folder)) != "file":
         return b""
     file = os.open(name, _PEEK, dir_fd=folder)
@@ -223,7 +223,7 @@ def _start(folder: int, name: str, size: int) -> bytes:
 
 
 def _mark_binary(files: Files, entry: ListingEntry) -> ListingEntry:
-    """With the mark of a file that is not text."""
+    """Mark an entry that is not a text file."""
     if entry.kind != "file" or entry.protected or not entry.size:
         return entry
     with suppress(BackscrollError), files.walker.at(entry.path, follow=False) as spot:

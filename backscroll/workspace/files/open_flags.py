@@ -1,7 +1,7 @@
 """Flags of `os.open`, 0 on systems that do not have them (Windows).
 
-Owns nothing but the names. Without `NOFOLLOW` and `DIRECTORY` a folder cannot be walked link by link: what relies on that checks
-`os.supports_dir_fd` by failing there, never by following a link.
+Without `NOFOLLOW` and `DIRECTORY` a folder cannot be walked safely: callers then fail on `os.supports_dir_fd`, and never
+follow a link.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Patterns of ignore files and key files.
+"""Match patterns of ignore files and key files.
 
-Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several that are above each
-other. Refuses: reading a folder (`workspace/snapshots/scan`). Written here and not left to git, because the same files must
-count on a machine without git; tests compare it with the real one (a `?` is one character here, and one byte there).
+Owns the meaning of patterns (`*.log`, `build/`, `!keep.log`, `docs/**`), of one ignore file and of several nested ones.
+Reading folders: `workspace/snapshots/scan`. Not left to git, because the same files must count on a machine without git;
+tests compare it with the real one (a `?` is one character here, and one byte there).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLAIN = re.compile(r"[^*?\[\\]*")
 
 @dataclass(frozen=True, slots=True)
 class _RuleGroup:
-    """Neighbouring rules of one sign, as expressions over the bare name and over the path; for folders there are more."""
+    """Consecutive rules of one sign, as expressions over the name and over the path, plus those for folders only."""
 
     negated: bool
     names: re.Pattern[str] | None
@@ -42,12 +42,12 @@ class _RuleGroup:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The rules of one ignore file. The last one that fits decides."""
+    """The rules of one ignore file. The last match decides."""
 
     groups: tuple[_RuleGroup, ...]  # the last first
 
     def verdict(self, path: str, name: str) -> bool | None:
-        """True: ignored; False: expressly not; None: nothing is said. Paths of folders end with a slash."""
+        """Return True: ignored; False: explicitly not; None: no match. Paths of folders end with a slash."""
         folder = path.endswith("/")
         if folder:
             path, name = path[:-1], name.removesuffix("/")
@@ -91,7 +91,7 @@ def _build_group(negated: bool, lines: Sequence[PatternLine]) -> _RuleGroup:
 
 
 def matches(rules: IgnoreRules, path: str) -> bool:
-    """Return True if the path of a file, or a folder above it, fits: for patterns that name what counts."""
+    """Return True if a file's path, or a folder above it, matches: for patterns that include files."""
     parts = path.split("/")
     for n in range(len(parts)):
         last = n == len(parts) - 1
@@ -112,13 +112,13 @@ class PatternLine:
     """One line of an ignore file."""
 
     negated: bool
-    anchored: bool  # to the folder of the ignore file; otherwise any name below fits
+    anchored: bool  # anchored to the folder of the ignore file; otherwise any name below matches
     only_folders: bool
     expression: str
 
 
 def parse_line(line: str) -> PatternLine | None:
-    """Return a line taken apart; None if it holds no pattern that could ever fit."""
+    """Parse a line; None if it holds no pattern that could match."""
     line = line.removesuffix("\r")
     if line.startswith("#") or len(line) > _LONGEST_PATTERN:
         return None
@@ -140,7 +140,7 @@ def parse_line(line: str) -> PatternLine | None:
 
 
 def _without_trailing_spaces(line: str) -> str:
-    """Spaces at the end do not count unless a backslash comes before them."""
+    """Strip trailing spaces unless a backslash precedes them."""
     bare = line.rstrip(" ")
     if bare == line:
         return line
@@ -149,10 +149,10 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _expression(pattern: str, *, anchored: bool) -> str | None:
-    """Return a pattern as a regular expression; None if it is broken, which fits nothing."""
+    """Return a pattern as a regular expression; None if it is invalid, which matches nothing."""
     out: list[str] = []
     n = 0
-    # Git compares the plain beginning of an anchored pattern by itself, so two stars right after it are at a beginning too.
+    # Git compares the literal prefix of an anchored pattern separately, so two stars right after it are at a start too.
     plain = _PLAIN.match(pattern)
     begins = plain.end() if anchored and plain else 0
     while n < len(pattern):
@@ -184,7 +184,7 @@ def _expression(pattern: str, *, anchored: bool) -> str | None:
 
 
 def _stars(pattern: str, start: int, end: int, begins: int) -> tuple[str, int]:
-    """Return what a run of stars means, and where the pattern goes on."""
+    """Translate a run of stars; return the expression and where the pattern continues."""
     inside = start > 0 and pattern[start - 1] == "/"
     if end - start < 2 or not (inside or start in (0, begins)):
         return "[^/]*", end
@@ -196,7 +196,7 @@ def _stars(pattern: str, start: int, end: int, begins: int) -> tuple[str, int]:
 
 
 def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
-    """`[a-z]` from its opening; None if it is never closed."""
+    """Translate `[a-z]` from its opening; None if it is never closed."""
     n = start + 1
     negated = n < len(pattern) and pattern[n] in "!^"
     if negated:
@@ -216,13 +216,13 @@ def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
         piece, n = found
         pieces.append(piece)
     inner = "".join(pieces)
-    if not inner:  # only ranges that hold nothing
+    if not inner:  # only empty ranges
         return ("[^/]" if negated else "(?!)"), n + 1
     return f"(?!/)[{'^' if negated else ''}{inner}]", n + 1
 
 
 def _bracket_piece(pattern: str, n: int) -> tuple[str, int] | None:
-    """One character, range or class inside brackets; a range that holds nothing is empty."""
+    """Translate one character, range or class inside brackets; an empty range gives an empty text."""
     if pattern.startswith("[:", n) and (end := pattern.find(":]", n + 2)) > 0:
         named = _CLASSES.get(pattern[n + 2 : end])
         return None if named is None else (named, end + 2)

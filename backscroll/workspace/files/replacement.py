@@ -1,8 +1,7 @@
 """Atomic replacement of a file.
 
-Owns the one way in which a file is written: a new file beside it, filled and flushed, with the mode and owner of the old one, then
-renamed over it, unless what is there is no longer what was looked at. Refuses: finding the place (`walk`), deciding what
-goes there (`files`).
+Owns how files are written: a new file beside the old one, filled and synced, with its mode and owner, then renamed over it,
+unless the old file has changed since it was checked. Elsewhere: resolving paths (`walk`), contents (`files`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC
 
 
 def put(spot: OpenPath, data: bytes, mode: int | None, beside: str) -> None:
-    """Write a file: the new content beside the old one (named by `beside`), then over it."""
+    """Write a file: the new content beside the old one (under the name `beside`), then rename it over."""
     file = os.open(beside, _NEW, 0o666, dir_fd=spot.folder)
     try:
         try:
@@ -41,18 +40,18 @@ def put(spot: OpenPath, data: bytes, mode: int | None, beside: str) -> None:
 
 
 def _drop(beside: str, spot: OpenPath) -> None:
-    """Remove the second name. If even that fails, it stays, hidden; the result does not change."""
+    """Remove the temporary name. If that fails, it stays, hidden; the result does not change."""
     with suppress(OSError):
         os.unlink(beside, dir_fd=spot.folder)
 
 
 def _link_file(beside: str, spot: OpenPath) -> bool:
-    """Give the new file its name; fails where a file has appeared there meanwhile, which a rename would write over."""
+    """Link the new file to its name; fails if a file has appeared there, which a rename would overwrite."""
     try:
         os.link(beside, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder, follow_symlinks=False)
     except OSError as error:
         if error.errno in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-            return False  # a disk that knows no second names
+            return False  # a disk without hard links
         raise
     return True
 
@@ -62,7 +61,7 @@ def _fill(file: int, data: bytes, mode: int | None, before: os.stat_result | Non
     while view:
         view = view[os.write(file, view) :]
     if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-        with suppress(PermissionError):  # only the administrator gives files away
+        with suppress(PermissionError):  # only root can change the owner
             os.fchown(file, before.st_uid, before.st_gid)
     if mode is None and before is not None:
         mode = stat.S_IMODE(before.st_mode)
@@ -72,7 +71,7 @@ def _fill(file: int, data: bytes, mode: int | None, before: os.stat_result | Non
 
 
 def _still(spot: OpenPath) -> None:
-    """Raise where what is there now is not what was looked at."""
+    """Raise if the file is no longer the one that was checked."""
     try:
         now = os.lstat(spot.name, dir_fd=spot.folder)
     except FileNotFoundError:

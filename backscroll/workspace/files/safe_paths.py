@@ -1,8 +1,8 @@
-"""Opening paths inside a folder without following links.
+"""Open paths inside a folder without following links.
 
-Owns opening and looking at a path component by component, following no symbolic link. Refuses: deciding what to do with a file
-(`workspace/snapshots/scan`, `workspace/snapshots/restore`). A path checked first and opened afterwards can be swapped in between; a
-folder that is already open cannot.
+Owns opening and checking a path component by component, following no symbolic link. Used by `workspace/snapshots/scan` and
+`workspace/snapshots/restore`. A path checked first and opened afterwards can be swapped in between; a folder that is already
+open cannot.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW, 
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
 _FILE = os.O_RDONLY | NOFOLLOW | NONBLOCK | CLOEXEC
-#: What a path that is gone, or leads through something that is not a folder, is answered with.
+#: Errors for a path that is gone, or leads through something that is not a folder.
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def check_path(path: str) -> str:
-    """Return the path, where it is one inside a folder: relative, normal, no `..`, nothing of git's own."""
+    """Return the path if it is valid inside a folder: relative, normal, no `..`, nothing of git's own."""
     parts = path.split("/")
     if (
         not path
@@ -38,7 +38,7 @@ def check_path(path: str) -> str:
 
 @contextlib.contextmanager
 def opened_root(root: Path) -> Generator[int]:
-    """The folder itself, open. The way to it may lead over links; only what is below may not."""
+    """Open the folder itself. The path to it may contain links; paths below it may not."""
     fd = os.open(root, os.O_RDONLY | DIRECTORY | CLOEXEC)
     try:
         yield fd
@@ -48,7 +48,7 @@ def opened_root(root: Path) -> Generator[int]:
 
 @contextlib.contextmanager
 def parent_of(root_fd: int, path: str) -> Generator[tuple[int, str]]:
-    """The open folder that a path is in, and the last part of the path. Raise `OSError` if there is none."""
+    """Open the parent folder of a path; yield it with the last part. Raises `OSError` if there is none."""
     *folders, name = check_path(path).split("/")
     fd = os.dup(root_fd)
     try:
@@ -62,7 +62,7 @@ def parent_of(root_fd: int, path: str) -> Generator[tuple[int, str]]:
 
 
 def status(root_fd: int, path: str) -> os.stat_result | None:
-    """Return what is at a path, links not followed; None if nothing is."""
+    """Return the status of a path, links not followed; None if nothing exists."""
     try:
         with parent_of(root_fd, path) as (fd, name):
             return os.stat(name, dir_fd=fd, follow_symlinks=False)
@@ -73,7 +73,7 @@ def status(root_fd: int, path: str) -> os.stat_result | None:
 
 
 def open_file(root_fd: int, path: str) -> int:
-    """Return a plain file, open for reading. Raises `OSError` for anything else; a pipe is not waited for."""
+    """Open a plain file for reading. Raises `OSError` for anything else; never blocks on a pipe."""
     with parent_of(root_fd, path) as (fd, name):
         opened = os.open(name, _FILE, dir_fd=fd)
     if not stat.S_ISREG(os.fstat(opened).st_mode):

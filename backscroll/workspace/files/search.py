@@ -1,7 +1,7 @@
-"""Text search in files.
+"""Search text in files.
 
-Owns searching line by line, for words or for a regular expression, within bounds of time, size and number; an expression that would
-never end is stopped by the clock. Refuses: files that are not text, huge files, ignored files; how many were passed over is said.
+Owns searching line by line, for words or for a regular expression, within bounds of time, size and number; a runaway
+expression is stopped by the time limit. Skips binary, huge and ignored files, and reports how many.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from backscroll.workspace.files.listing import FolderWalk
 _WIDEST = 300  # characters of a line that are shown
 _LONGEST_QUERY = 2000
 
-#: Where in a line something was found: from, to.
+#: The span of a match in a line: from, to.
 Span: TypeAlias = "tuple[int, int] | None"
 
 
@@ -32,7 +32,7 @@ class LineMatch:
     path: str
     line: int  # from 1
     column: int  # from 1, of the first place in the line
-    text: str  # of the line; a very long one is cut around the place
+    text: str  # the line; a very long one is cut around the match
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
 
@@ -43,16 +43,16 @@ class FileSearchResult:
 
     hits: tuple[LineMatch, ...]
     counts: dict[str, int]  # lines found in each file
-    searched: int  # files that were looked through
+    searched: int  # files searched
     cut: bool = False  # there may be more: too many, or no time left
-    passed_over: tuple[str, ...] = ()  # files too large to be searched
+    passed_over: tuple[str, ...] = ()  # files too large to search
     binary: int = 0  # files that are not text
-    stopped: str = ""  # why it was stopped before the end
-    shut: int = 0  # files that may not be shown unless they are named
+    stopped: str = ""  # the reason for stopping early
+    shut: int = 0  # files skipped unless they are named
 
     @property
     def text(self) -> str:
-        """As `file:line: text`, with the lines around it where they were asked for."""
+        """Return matches as `file:line: text`, with context lines if requested."""
         return "\n".join(line for hit in self.hits for line in _shown_hit(hit))
 
 
@@ -71,8 +71,8 @@ def search_files(
     everything: bool = False,
     closed: Callable[[str], bool] | None = None,
 ) -> FileSearchResult:
-    """Search a file, or all files below a folder. `pattern`: in which files (`*.py`); `everything`: in ignored ones too; `closed`: tells files
-    that are passed over unless they are named."""
+    """Search a file, or all files below a folder. `pattern`: in which files (`*.py`); `everything`: in ignored ones too;
+    `closed`: returns True for files to skip unless they are named."""
     if limit < 1 or context < 0:
         raise InvalidInput("a search needs room for one line at least", hint="give 1 or more")
     find = _finder(query, literal=literal, ignore_case=ignore_case)
@@ -113,14 +113,14 @@ class _SearchDeadline:
         self._end = time.monotonic() + seconds
 
     def get_seconds_left(self) -> float:
-        """Seconds that are left; raises where none are."""
+        """Return the seconds left; raises if none are."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
     def check(self) -> None:
-        """Raise where no time is left."""
+        """Raise if no time is left."""
         self.get_seconds_left()
 
 
@@ -132,7 +132,7 @@ def _candidates(
     if not kind:
         raise NotFound(f"no such file or folder: {escape_path(path)}", hint="look with list_files", path=path)
     if kind != "folder":
-        files.read_text(real, last=1)  # says why, where it cannot be read
+        files.read_text(real, last=1)  # raises the reason if it cannot be read
         yield real, -1  # named, whatever its size
         return
     chosen = PathSelection(pattern)
@@ -178,7 +178,7 @@ def _in_file(
 
 
 def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, float], Span]:
-    """Return what tells where in a line something is."""
+    """Return a function that finds the query in a line."""
     if not query or len(query) > _LONGEST_QUERY:
         raise InvalidInput(
             f"a search needs 1 to {_LONGEST_QUERY} characters, not {len(query)}", hint="say what to look for"
@@ -200,7 +200,7 @@ def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, f
         ) from error
 
     def find(line: str, left: float) -> Span:
-        # A long search must still notice a stop.
+        # A long search must still react to a stop.
         found = compiled.search(line, timeout=left, concurrent=True)
         return (found.start(), found.end()) if found else None
 
@@ -208,7 +208,7 @@ def _finder(query: str, *, literal: bool, ignore_case: bool) -> Callable[[str, f
 
 
 def _cut(line: str, at: int = 0) -> str:
-    """Return a line that can be shown: not too long, and with the place in it."""
+    """Return a line for display: cut to length around the match."""
     if len(line) <= _WIDEST:
         return line
     start = max(0, min(at - _WIDEST // 3, len(line) - _WIDEST))

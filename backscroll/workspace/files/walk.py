@@ -1,8 +1,7 @@
-"""Resolving a path one folder at a time, so that it cannot leave its root.
+"""Resolve a path one folder at a time, so that it cannot leave its root.
 
-Owns opening every folder on the way by itself, relative to the one before, never following a link (links are read and followed
-here, within the same bounds): a link that is swapped in between looking and using changes nothing. Refuses: reading and writing
-(`files`).
+Owns opening each folder relative to the one before, without letting the system follow links (links are read and followed
+here, within the same bounds): a link swapped in between check and use has no effect. Reading and writing: `files`.
 """
 
 from __future__ import annotations
@@ -22,30 +21,30 @@ from backscroll.workspace.files.guard import Guard, escape_path
 from backscroll.workspace.files.open_flags import CLOEXEC, DIRECTORY, NOFOLLOW
 
 _FOLDER = os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC
-_LINKS = 40  # on the way to one file; more are a circle
-_DEEPEST = 200  # folders in each other, all of them open during a walk
+_LINKS = 40  # links on the way to one file; more are a cycle
+_DEEPEST = 200  # nested folders, all of them open during a walk
 _LONGEST = 4096  # bytes of a path
 _STAY = "only files inside the workspace can be touched; give a path relative to it"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenPath:
-    """Where a path leads: a name in an open folder. Good as long as the block runs that gave it."""
+    """A resolved path: a name in an open folder. Valid while its `with` block runs."""
 
     folder: int  # descriptor of the folder
-    name: str  # in it; empty: the folder itself
-    path: str  # normal: inside the root, or a whole one in an allowed folder elsewhere
-    status: os.stat_result | None  # None: there is nothing by this name
-    made: tuple[str, ...] = ()  # folders that were made on the way
+    name: str  # name in it; empty: the folder itself
+    path: str  # normalized: relative to the root, or absolute in an allowed folder elsewhere
+    status: os.stat_result | None  # None: nothing exists at this name
+    made: tuple[str, ...] = ()  # folders created on the way
 
     @property
     def kind(self) -> str:
-        """`file`, `folder`, `link`, `special`, or empty if there is nothing."""
+        """`file`, `folder`, `link`, `special`, or empty if nothing exists."""
         return kind_of(self.status)
 
 
 def kind_of(status: os.stat_result | None) -> str:
-    """Return what a status says there is."""
+    """Return the kind of file of a status."""
     if status is None:
         return ""
     if stat.S_ISREG(status.st_mode):
@@ -56,11 +55,11 @@ def kind_of(status: os.stat_result | None) -> str:
 
 
 class Walker:
-    """Finds files under a root and, where that is allowed, under a few folders elsewhere."""
+    """Finds files under a root and in allowed folders elsewhere."""
 
     def __init__(self, root: Path, guard: Guard, outside: Sequence[Path] = ()) -> None:
         self.guard = guard
-        # The folder as it was named and as it is: an agent may write either.
+        # The folder as named and as resolved: an agent may write either.
         self._roots: dict[Path, Path] = {root.absolute(): root.resolve(), root.resolve(): root.resolve()}
         for folder in outside:
             self._roots.setdefault(folder.absolute(), folder.resolve())
@@ -69,7 +68,7 @@ class Walker:
 
     @contextmanager
     def at(self, path: str | Path, *, follow: bool = True, make: bool = False) -> Generator[OpenPath]:
-        """The place a path leads to. `follow`: also where its last part is a link. `make`: make missing folders."""
+        """Open the place of a path. `follow`: also follow a link as the last part. `make`: create missing folders."""
         asked = os.fspath(path)
         _check_text(asked)
         self.guard.check(self.relative(asked))
@@ -82,7 +81,7 @@ class Walker:
                 raise
 
     def relative(self, path: str) -> str:
-        """Return a whole path that lies in the root, as seen from there; others as they are."""
+        """Return an absolute path inside the root as relative to it; others unchanged."""
         if not path.startswith("/"):
             return path
         for named, real in self._roots.items():
@@ -91,7 +90,7 @@ class Walker:
         return path
 
     def start(self, path: str) -> tuple[Path, list[str]]:
-        """Return the root a path begins in, and the names from there on."""
+        """Return the root of a path, and the names below it."""
         if not path.startswith("/"):
             return self.root, path.split("/")
         best = max(
@@ -105,7 +104,7 @@ class Walker:
 
 
 class _PathWalk:
-    """One walk: a stack of open folders, and the names that are still to come."""
+    """One walk: a stack of open folders, and the remaining names."""
 
     def __init__(self, walker: Walker, asked: str, opened: ExitStack, *, follow: bool, make: bool) -> None:
         self.walker, self.asked, self.opened, self.follow, self.make = walker, asked, opened, follow, make
@@ -140,9 +139,9 @@ class _PathWalk:
         return self._spot(folder, "", os.fstat(folder))
 
     def unmake(self) -> None:
-        """Remove the folders that were made for something that then failed."""
+        """Remove the folders created for an operation that failed."""
         for folder, name, _ in reversed(self.made):
-            with suppress(OSError):  # the user put something into it: then it stays
+            with suppress(OSError):  # not empty any more: it stays
                 os.rmdir(name, dir_fd=folder)
 
     def _up(self) -> None:
@@ -153,7 +152,7 @@ class _PathWalk:
         self.pile.pop()
 
     def _take(self, name: str) -> OpenPath | None:
-        """One name: a folder is entered, a link replaced by what it says; the last name is what was looked for."""
+        """Process one name: enter a folder, replace a link by its target; the last name is the result."""
         if len(self.pile) > _DEEPEST:
             raise InvalidInput(f"the path is more than {_DEEPEST} folders deep", hint="give a shorter one")
         folder = self.pile[-1][0]
@@ -191,7 +190,7 @@ class _PathWalk:
             self._begin(base)
             self.names = [*names, *self.names]
             return
-        # A relative link may not climb out: `_up` would say so, but not that a link did it.
+        # A relative link must not leave the root: `_up` would report that, but not that a link caused it.
         depth = len(self.pile) - 1
         for part in target.split("/"):
             depth += -1 if part == ".." else part not in ("", ".")
@@ -221,14 +220,14 @@ class _PathWalk:
             path = self._path(rest)
             self.walker.guard.check(path)
             return OpenPath(folder, "", path, None)
-        if not self.made:  # the first time says it for all that follow
+        if not self.made:  # warn only once
             self.walker.guard.check(self._path("/".join([name, *self.names])))
         check_name(name)
         try:
             os.mkdir(name, dir_fd=folder)
             self.made.append((folder, name, self._path(name)))
         except FileExistsError:
-            pass  # another process was faster; opening it says whether it is a folder
+            pass  # another process was faster; opening it shows whether it is a folder
         self.pile.append((self._open(name, folder), name))
         return None
 
@@ -245,7 +244,7 @@ class _PathWalk:
 
 
 def _find_entry(folder: int, name: str) -> tuple[str, os.stat_result | None]:
-    """Return what is under a name, which may be written there with its accents in another form."""
+    """Return the entry of a name, which may be stored in another Unicode normal form."""
     try:
         return name, os.lstat(name, dir_fd=folder)
     except FileNotFoundError:
@@ -278,7 +277,7 @@ def _check_text(path: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Refuse to create names that would trick a terminal or a list of lines; existing ones can be used."""
+    """Reject new names that would confuse a terminal or line-based output; existing ones can be used."""
     if any(ord(c) < 0x20 or ord(c) == 0x7F or "\x80" <= c <= "\x9f" for c in name):
         raise InvalidInput(
             f"a new file may not have control characters in its name: {escape_path(name)}",
@@ -287,7 +286,7 @@ def check_name(name: str) -> None:
 
 
 def check_new(spot: OpenPath) -> None:
-    """Raise where a file that is not there yet may not be called so."""
+    """Raise if a new file must not have this name."""
     if spot.status is None:
         check_name(spot.name)
 
@@ -319,7 +318,7 @@ def translate_errors(path: str) -> Generator[None]:
                 f"no such file: {escape_path(path)}", hint="look with list_files", path=path
             ) from error
         if code in (errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.ESTALE):
-            # What was looked at a moment ago is something else now.
+            # The path has changed since it was checked.
             raise Conflict(
                 f"{escape_path(path)} was modified by another process at the same time",
                 hint="nothing was written; read it again",

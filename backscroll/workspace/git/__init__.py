@@ -1,1 +1,1 @@
-"""The user's own repository: commits of exactly the agent's changes, blame, merges."""
+"""Work with the user's own repository: commits of exactly the agent's changes, blame, merges."""

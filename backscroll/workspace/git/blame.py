@@ -1,7 +1,7 @@
-"""Line blame: the version of a file that wrote each line.
+"""Blame lines: find the version of a file that wrote each line.
 
-Owns following lines from version to version, also where a block moved inside the file. Pure in spirit: contents are passed in,
-the caller has followed renames. Refuses: knowing what a version is (`engine/folder/blame`).
+Owns following lines from version to version, including blocks that moved inside the file. Contents are passed in, and the
+caller has followed renames. Meaning of versions: `engine/folder/blame`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from backscroll.workspace.git.line_history import Run, match_lines, split_lines
 
-_MOVED = 3  # lines that must have moved together to count as moved and not as rewritten
-_CANDIDATES = 8  # places from which a block may have come, that are compared
-_MOST_MOVED = 20_000  # lines on either side among which moved blocks are looked for
+_MOVED = 3  # lines that must move together to count as moved, not rewritten
+_CANDIDATES = 8  # candidate origins of a moved block that are compared
+_MOST_MOVED = 20_000  # lines on either side searched for moved blocks
 
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """One content of the file, and whatever its owner calls it."""
+    """One content of the file, with the caller's key."""
 
     key: str
     content: str | bytes
@@ -71,7 +71,7 @@ def _follow(before: Sequence[str], keys: Sequence[str], after: Sequence[str], ke
         if new not in origins and old not in used:
             origins[new] = old
             used.add(old)
-    # Empty lines and lone brackets match anywhere: they count only where no moved block claims them.
+    # Empty lines and lone brackets match anywhere: they count only if no moved block claims them.
     for old, new, count in runs:
         for n in range(count):
             if new + n not in origins and old + n not in used:
@@ -81,7 +81,7 @@ def _follow(before: Sequence[str], keys: Sequence[str], after: Sequence[str], ke
 
 
 def _telling(lines: Sequence[str], run: Run) -> bool:
-    """Return True for a run with a line that says something, or that is long enough not to be chance."""
+    """Return True for a run with a distinctive line, or too long to be a coincidence."""
     start, _, count = run
     return count > 2 * _MOVED or any(_says(lines[n]) for n in range(start, start + count))
 
@@ -93,7 +93,7 @@ def _says(line: str) -> bool:
 def _moves(
     before: Sequence[str], after: Sequence[str], used: set[int], placed: dict[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """(new, old) for the lines of blocks that stand elsewhere now."""
+    """Yield (new, old) for the lines of moved blocks."""
     free_old = [n for n in range(len(before)) if n not in used]
     free_new = [n for n in range(len(after)) if n not in placed]
     if not free_old or not free_new or max(len(free_old), len(free_new)) > _MOST_MOVED:
@@ -126,7 +126,7 @@ def _moves(
 def _length(
     before: Sequence[str], after: Sequence[str], old: int, new: int, open_old: set[int], open_new: set[int]
 ) -> int:
-    """Return how many lines from here are the same and still free on both sides."""
+    """Return the number of equal lines from here that are free on both sides."""
     count = 0
     while (
         old >= 0

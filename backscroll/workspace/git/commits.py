@@ -1,9 +1,9 @@
-"""Committing exactly the agent's changes to the user's repository.
+"""Commit exactly the agent's changes to the user's repository.
 
-Owns building a commit from HEAD and the agent's changes alone, moving the branch, and bringing the user's index along for these
-paths and no others. The working tree is never written. What the user has staged stays staged; a file that also holds other people's
-uncommitted edits gets only the agent's part, or is refused by name where the two cannot be distinguished. Refuses: deciding which
-changes are the agent's (`engine/folder/commits`).
+Owns building a commit from HEAD and the agent's changes alone, moving the branch, and updating the user's index for these
+paths only. The working tree is never written. What the user has staged stays staged; of a file that also has other people's
+uncommitted edits only the agent's part is committed, or the file is rejected by name if the two cannot be separated. Which
+changes are the agent's: `engine/folder/commits`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S")
 class Delta:
     """One change by the agent to one file, as bytes of the working tree. None: the file does not exist on that side.
 
-    A rename is the old path without a file after it, and the new path without one before. Several changes to one file
-    follow each other in order.
+    A rename is a deletion of the old path and a creation of the new one. Several changes to one file are in order.
     """
 
     path: str  # inside the folder
@@ -61,7 +60,7 @@ def commit(
     dry_run: bool = False,
     trusted: Collection[str] | None = None,
 ) -> Commit:
-    """Commit these changes and nothing else. Raises where that is impossible, before anything is changed.
+    """Commit these changes and nothing else. Raises if that is impossible, before anything is changed.
 
     `hooks`: run the repository's own hooks pre-commit, commit-msg and post-commit; otherwise none runs. Filters that the user
     has set up for their files (line ends, large files) do run, as they do in `git add`. `trusted`: keys of the programs in the
@@ -97,13 +96,13 @@ def commit(
 
 
 def _files(blobs: RepositoryBlobs, wanted: Mapping[str, Sequence[Delta]]) -> dict[str, Blob | None]:
-    """Return what each path shall be in the commit, where that is not what HEAD has. Raises with the names of all that cannot be determined."""
+    """Return the paths that the commit changes from HEAD. Raises with the names of all that cannot be determined."""
     blobs.load(sorted(wanted))
     files: dict[str, Blob | None] = {}
     unclear: list[str] = []
     for path, deltas in sorted(wanted.items()):
         now = blobs.head.get(path)
-        alone = True  # until a version turns out to hold the edits of others too
+        alone = True  # until a version turns out to contain others' edits too
         for delta in deltas:
             before = blobs.blob(path, delta.before, now.kind if now else delta.kind or "file")
             after = blobs.blob(path, delta.after, delta.kind or (now.kind if now else "file"))
@@ -135,7 +134,7 @@ def _make(
     *,
     hooks: bool,
 ) -> str:
-    """Return the commit itself. The user's index is locked all the while, as git itself does it."""
+    """Create the commit. The user's index stays locked meanwhile, as git does."""
     repository.check_identity()
     with IndexLock(repository) as lock:
         staged = merged_with_index(blobs, files)
@@ -159,7 +158,7 @@ def _make(
 
 
 def _run_hooks(repository: Repository, files: Mapping[str, Blob | None], text: str) -> str:
-    """Return what the hooks say to it. They may change the message, not the contents: those would not be the agent's."""
+    """Run the hooks; return the message. They may change the message, but not the contents, which must be the agent's."""
     with build_index(repository, repository.head, files) as index:
         tree = repository.git("write-tree", index=index).text
         repository.hook("pre-commit", index=index)

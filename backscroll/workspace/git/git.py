@@ -1,8 +1,8 @@
-"""Running git isolated from settings and hooks around it.
+"""Run git isolated from surrounding settings and hooks.
 
-Owns finding git, a clean environment, time limits, and git's failures in our words. Refuses: knowing what it is run for. Two ways:
-`sealed` for our own repository (no user's settings), and `users` for the user's repository (their settings, for their name; no
-hooks, no programs of theirs).
+Owns finding git, a clean environment, time limits, and error messages. Two modes:
+`sealed` for our own repository (no user's settings), and `users` for the user's repository (their settings, for their
+identity; no hooks or programs of theirs).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class GitResult:
 
     @property
     def text(self) -> str:
-        """What was printed, without the line end."""
+        """The output, without the line end."""
         return os.fsdecode(self.out).rstrip("\n")
 
 
@@ -86,7 +86,7 @@ def _version_of(binary: str) -> tuple[int, int] | None:
 
 
 def git_version() -> tuple[int, int] | None:
-    """Return the first two numbers of the version of git here; None if there is none that runs."""
+    """Return the first two numbers of the installed git version; None if git does not run."""
     binary = _binary_on(os.environ.get("PATH", ""))
     return _version_of(binary) if binary else None
 
@@ -115,7 +115,7 @@ def git_binary() -> str:
 
 
 def _environment(*, sealed: bool, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Only what git needs: whatever a hook, a shell or another tool exported about another repository stays out."""
+    """Return a minimal environment for git, without variables about another repository from a hook, shell or tool."""
     clean = {name: os.environ[name] for name in _KEPT if name in os.environ}
     clean.setdefault("PATH", os.defpath)
     clean |= {
@@ -194,7 +194,7 @@ def _name_command(arguments: Sequence[str | bytes]) -> str:
 def read_git(
     arguments: Sequence[str | bytes], *, git_dir: Path, most: int, seconds: float = SECONDS
 ) -> tuple[bytes, bool]:
-    """Return what a command of our own repository prints, at most so many bytes of it; and whether there was more."""
+    """Return the output of a command in our own repository, up to a number of bytes; and whether there was more."""
     command: list[str | bytes] = [git_binary(), "--no-pager"]
     for setting in (*_SETTINGS, *_SEALED):
         command += ["-c", setting]

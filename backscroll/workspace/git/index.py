@@ -1,4 +1,4 @@
-"""The user's index, locked as git locks it and changed at a few paths only.
+"""Lock the user's index as git does, and change it at a few paths only.
 
 Owns temporary indexes and the lock. Git's own way: the new index is written into `index.lock`, which becomes `index` when the
 commit is made; another git that finds the lock waits or gives up, and a kill leaves the old index. Refuses: contents.
@@ -27,7 +27,7 @@ _AGAIN = 0.05
 
 @dataclass(slots=True)
 class IndexLock:
-    """The user's index, locked. Left without `publish`, it is as it was."""
+    """The user's index, locked. Without `publish` it stays unchanged."""
 
     repository: Repository
     published: bool = False
@@ -76,7 +76,7 @@ class IndexLock:
 
 @contextlib.contextmanager
 def build_index(repository: Repository, commit: str, files: Mapping[str, Blob | None]) -> Generator[Path]:
-    """A temporary index with what a commit has, and these files."""
+    """Build a temporary index of a commit with these files changed."""
     with _temporary(repository) as index:
         repository.git("read-tree", commit or "--empty", index=index)
         _update(repository, index, files)
@@ -85,12 +85,12 @@ def build_index(repository: Repository, commit: str, files: Mapping[str, Blob | 
 
 @contextlib.contextmanager
 def changed_index(repository: Repository, files: Mapping[str, Blob | None]) -> Generator[Path]:
-    """A copy of the user's index in which these files are changed, and nothing else."""
+    """Copy the user's index with only these files changed."""
     with _temporary(repository) as index:
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(repository.git_dir / "index", index)
         _update(repository, index, files)
-        # Files that are as the index has them are noted as such; without it every later look reads them again.
+        # Refresh unchanged files in the index; otherwise every later status reads them again.
         repository.git("update-index", "-q", "--refresh", index=index, check=False)
         yield index
 
@@ -98,7 +98,7 @@ def changed_index(repository: Repository, files: Mapping[str, Blob | None]) -> G
 def _update(repository: Repository, index: Path, files: Mapping[str, Blob | None]) -> None:
     gone = [f"0 {repository.nothing}\t{path}" for path, blob in files.items() if blob is None]
     there = [f"{blob.mode} {blob.name}\t{path}" for path, blob in files.items() if blob is not None]
-    # Removed first: a file may give way to a folder of its name.
+    # Removals first: a file may be replaced by a folder of its name.
     lines = b"".join(os.fsencode(line) + b"\0" for line in [*gone, *there])
     repository.git("update-index", "-z", "--index-info", stdin=lines, index=index)
 

@@ -1,8 +1,8 @@
-"""Line matching between two texts, for blame, diffs and counts.
+"""Match the lines of two texts, for blame, diffs and counts.
 
-Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), what lies between is matched with
-the fewest changes, a piece at a time; so the work stays near the number of lines, whatever the texts are. Refuses: files, versions
-(`workspace/git/blame`).
+Owns matching two lists of lines. Unique lines that both have are anchors (as in patience diff), the lines between them are
+matched with the fewest changes, piece by piece, so the work stays close to linear for any texts. Files and versions:
+`workspace/git/blame`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Run = tuple[int, int, int]
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text with their ends. Only line feeds end a line, as everywhere in git: form feeds and their kin do not."""
+    """Return the lines of a text with their ends. Only line feeds end a line, as in git; form feeds and the like do not."""
     if not text:
         return []
     lines = text.split("\n")
@@ -58,7 +58,7 @@ def match_lines(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[R
 def _anchors(
     before: Sequence[Hashable], after: Sequence[Hashable], low: int, high: int, left: int, right: int
 ) -> list[tuple[int, int]]:
-    """Return lines that stand once on either side, the longest chain of them that keeps its order."""
+    """Return lines that are unique on both sides: the longest chain in order."""
     old, new = Counter(before[low:high]), Counter(after[left:right])
     places = {after[n]: n for n in range(left, right) if new[after[n]] == 1}
     pairs = [(n, places[before[n]]) for n in range(low, high) if old[before[n]] == 1 and before[n] in places]
@@ -84,7 +84,7 @@ def _anchors(
 def _between_anchors(
     before: Sequence[Hashable], after: Sequence[Hashable], low: int, high: int, left: int, right: int
 ) -> Iterator[Run]:
-    """Yield lines that repeat themselves, matched by the fewest changes as far as that is quick, and on from there."""
+    """Yield matches of repeated lines by the fewest changes, in bounded steps."""
     shared = set(before[low:high]) & set(after[left:right])
     olds = [n for n in range(low, high) if before[n] in shared]
     news = [n for n in range(left, right) if after[n] in shared]
@@ -97,7 +97,7 @@ def _between_anchors(
 
 
 def _fewest_changes(a: Sequence[int], b: Sequence[int]) -> tuple[list[tuple[int, int]], int, int]:
-    """Myers' way through two lists, at most `_CHANGES` changes far: the equal places, and how far it came in either list."""
+    """Run Myers' algorithm for at most `_CHANGES` changes: return the equal places, and the positions reached."""
     ends = {1: 0}  # the furthest place in `a` on each diagonal
     history: list[dict[int, int]] = []
     for changes in range(min(_CHANGES, len(a) + len(b)) + 1):
@@ -119,7 +119,7 @@ def _fewest_changes(a: Sequence[int], b: Sequence[int]) -> tuple[list[tuple[int,
 
 
 def _step(ends: dict[int, int], k: int, changes: int) -> int:
-    """Where a diagonal begins after one more change: a line of `b` more, or a line of `a` less."""
+    """Return where a diagonal begins after one more change: a line of `b` added, or a line of `a` removed."""
     above, below = ends.get(k + 1, _NOWHERE), ends.get(k - 1, _NOWHERE)
     return above if k == -changes or (k != changes and below < above) else below + 1
 
@@ -136,7 +136,7 @@ def _way_back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int, 
         else:
             from_x = above if down else below
             from_y = from_x - (k + 1 if down else k - 1)
-        # Back along the equal lines to where the change of this step ended.
+        # Backtrack along the equal lines to the change of this step.
         stop = from_x + (0 if down or changes == 0 else 1)
         while x > stop:
             x, y = x - 1, y - 1
@@ -157,7 +157,7 @@ def _between(
 
 
 def _join_runs(runs: list[Run]) -> list[Run]:
-    """Neighbouring runs as one."""
+    """Merge adjacent runs."""
     out: list[Run] = []
     for old, new, count in runs:
         if out and out[-1][0] + out[-1][2] == old and out[-1][1] + out[-1][2] == new:
@@ -168,7 +168,7 @@ def _join_runs(runs: list[Run]) -> list[Run]:
 
 
 def count_changes(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    """Return how many lines came and how many went."""
+    """Return the numbers of added and removed lines."""
     same = sum(count for _, _, count in match_lines(before, after))
     return len(after) - same, len(before) - same
 
@@ -200,7 +200,7 @@ Piece = tuple[str, int, int, int, int]
 
 
 def _group_changes(runs: list[Run], olds: int, news: int, context: int) -> Iterator[list[Piece]]:
-    """Yield what changed, with a few equal lines around it; changes that are near each other share a group."""
+    """Yield changes with a few context lines; nearby changes share a group."""
     pieces: list[Piece] = []
     a = c = 0
     for old, new, count in [*runs, (olds, news, 0)]:

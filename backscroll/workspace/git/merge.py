@@ -1,7 +1,7 @@
-"""File contents for a commit: the agent's part merged onto HEAD and onto the index.
+"""Merge the agent's part of a file onto HEAD and onto the index.
 
-Owns contents as the repository would store them (line ends and filters of the user applied), and merging three of them. Refuses:
-merging what is not text, or what overlaps: that is for a person.
+Owns contents as the repository would store them (the user's line ends and filters applied), and three-way merges. Binary
+files and overlapping changes are left to the user.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EMPTY = {
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A file as the repository has it."""
+    """A file as stored in the repository."""
 
     name: str  # of the object
     kind: Kind
@@ -45,11 +45,11 @@ class RepositoryBlobs:
     repository: Repository
     head: dict[str, Blob] = field(default_factory=dict[str, Blob])
     index: dict[str, Blob] = field(default_factory=dict[str, Blob])
-    #: What the agent had made of a file on the way to its last version, where no other process had a part in it.
+    #: The agent's intermediate versions of a file, if no other process changed it.
     steps: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def load(self, paths: Sequence[str]) -> None:
-        """Load what HEAD and the user's index have at some paths."""
+        """Load some paths from HEAD and the user's index."""
         git = self.repository.git
         for some in _portions(paths):
             if self.repository.head:
@@ -86,7 +86,7 @@ class RepositoryBlobs:
             ran = self.repository.git("merge-file", "-p", "-q", *map(str, names), check=False)
         if ran.code:
             return None
-        # Already as the repository stores it: no filter a second time.
+        # Already in the repository's form: do not filter again.
         name = self.repository.git("hash-object", "-w", "--stdin", "--no-filters", stdin=ran.out).text
         return Blob(name, kind)
 
@@ -109,11 +109,11 @@ def _portions(paths: Sequence[str], size: int = 500) -> list[Sequence[str]]:
 def merged_with_head(
     blobs: RepositoryBlobs, head: Blob | None, before: Blob | None, after: Blob | None
 ) -> Blob | Literal[False] | None:
-    """Return what the commit shall have at a path; False if the agent's part cannot be told apart from other people's."""
+    """Return the commit's version of a path; False if the agent's part cannot be separated from other people's."""
     if head in {before, after}:
         return after
     if head is not None and after is not None and head.name == after.name:
-        # The content already exists; only the right to run it may differ.
+        # The content already exists; only the executable bit may differ.
         return after if before is None or before.kind != after.kind else head
     if head is None or before is None or after is None:
         return False
@@ -129,7 +129,7 @@ def _is_old(blobs: RepositoryBlobs, path: str, head: Blob | None, index: Blob | 
 
 
 def merged_with_index(blobs: RepositoryBlobs, files: Mapping[str, Blob | None]) -> dict[str, Blob | None]:
-    """Return what the user's index shall have at these paths afterwards: their staged edits stay, on top of the commit."""
+    """Return the user's new index at these paths: their staged edits stay, on top of the commit."""
     staged: dict[str, Blob | None] = {}
     unclear: list[str] = []
     for path, committed in files.items():

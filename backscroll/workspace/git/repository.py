@@ -1,6 +1,6 @@
 """The user's repository: location, state, identity and hooks.
 
-Owns finding it, refusing states in which a commit is unsafe, its HEAD, identity and hooks. Refuses: contents
+Owns finding it, rejecting states in which a commit is unsafe, its HEAD, identity and hooks. Elsewhere: contents
 (`workspace/git/merge`) and the index (`workspace/git/index`).
 """
 
@@ -35,7 +35,7 @@ class Repository:
     head: str  # the commit; empty before the first one
     branch: str  # empty: HEAD is on no branch
     nothing: str = "0" * 40  # how this repository writes "no object"
-    settings: tuple[str, ...] = ()  # under which git is run here, besides the usual ones
+    settings: tuple[str, ...] = ()  # additional settings for running git here
 
     def git(
         self,
@@ -61,7 +61,7 @@ class Repository:
         return self.prefix + path
 
     def strip_prefix(self, path: str) -> str:
-        """Return the other way round."""
+        """Return a path of the repository as a path of the folder."""
         return path.removeprefix(self.prefix)
 
     def check_ready(self) -> None:
@@ -88,7 +88,7 @@ class Repository:
 
     def find_ignored(self, paths: Sequence[str]) -> set[str]:
         """Return those of the paths that git ignores and does not track."""
-        # This command takes no literal paths; with a dot in front none is taken for anything else.
+        # This command has no literal paths; a leading dot prevents misinterpretation.
         asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
         ran = run_git(
             ["check-ignore", "-z", "--stdin"],
@@ -133,12 +133,12 @@ class Repository:
         ).text
 
     def move_head(self, commit: str, why: str) -> None:
-        """The branch goes to a commit, unless it was moved since we looked. Raises `GitFailed` then."""
+        """Move the branch to a commit. Raises `GitFailed` if it was moved meanwhile."""
         shown = " ".join(why.encode("utf-8", "replace").decode("utf-8").split())
         self.git("update-ref", "-m", shown[:200], "HEAD", commit, self.head or self.nothing)
 
     def hook(self, name: str, *arguments: str, index: Path | None = None) -> None:
-        """Run a hook of the repository, where there is one. Raises `Conflict` with what it said where it refuses."""
+        """Run a hook of the repository, if it exists. Raises `Conflict` with its output if it fails."""
         place = run_git(
             ["rev-parse", "--git-path", f"hooks/{name}"], cwd=self.top, sealed=False, hooks=True
         ).text
@@ -213,7 +213,7 @@ def find_repository(root: Path) -> Repository:
         )
     nothing = "0" * (
         64 if lines[3] == "sha256" else 40
-    )  # an older git repeats the question, and knows only the short ones
+    )  # an older git echoes the option, and supports only the short ones
     return Repository(top, Path(lines[2]), prefix, head.text if not head.code else "", branch.text, nothing)
 
 

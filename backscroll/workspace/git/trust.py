@@ -1,9 +1,8 @@
-"""Filters and hooks of a repository that a commit would run, and whether the user has approved them.
+"""Find the filters and hooks that a commit would run, and check that the user has approved them.
 
-Owns reading them without running any, and names for them that can be compared later. A filter that a person set up for all their
-repositories is theirs. One that is in the repository's own settings, and every hook, may have been put there by an agent with a
-command; the caller remembers which there were before an agent was at work. Refuses: remembering (`engine/folder/commits`),
-running.
+Owns reading them without running any, and comparable keys for them. A filter in the user's global settings is the user's own.
+One in the repository's own settings, and every hook, may have been put there by an agent's command; the caller remembers
+which existed before the agent ran (`engine/folder/commits`).
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ _SHOWN = 200  # characters of a command that an error shows
 
 @dataclass(frozen=True, slots=True)
 class GitProgram:
-    """Something that git would run."""
+    """A program that git would run."""
 
     name: str  # `filter.x.clean`, or the name of a hook
-    text: str  # the command, or where the hook lies
-    key: str  # the same program has the same key, another one has not
+    text: str  # the command, or the path of the hook
+    key: str  # identifies the program and its content
 
     @property
     def driver(self) -> str:
-        """Of a filter: the name by which attributes call it."""
+        """The name of a filter in attributes."""
         return self.name.removeprefix("filter.").rpartition(".")[0] if self.name.startswith("filter.") else ""
 
 
 def programs_of(folder: Path) -> list[GitProgram]:
-    """Filters in the settings of the repository itself, and its hooks; none without a repository."""
+    """Return the filters in the repository's own settings, and its hooks; none without a repository."""
     try:
         return [*_filters(folder), *_hooks(folder)]
     except GitFailed:
@@ -46,7 +45,7 @@ def programs_of(folder: Path) -> list[GitProgram]:
 
 def _filters(folder: Path) -> Iterable[GitProgram]:
     found: dict[str, str] = {}
-    # Older versions of git cannot say from where a setting comes, so each place is asked by itself.
+    # Older versions of git cannot show the origin of a setting, so each source is queried separately.
     for place in ("--local", "--worktree"):
         ran = run_git(
             ["config", place, "--includes", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$"],
@@ -96,7 +95,7 @@ def find_untrusted(programs: Iterable[GitProgram], trusted: Collection[str] | No
 
 
 def switched_off(programs: Sequence[GitProgram]) -> list[str]:
-    """Settings under which git runs none of these filters."""
+    """Return the settings that disable these filters."""
     drivers = sorted({program.driver for program in programs if program.driver})
     return [
         f"filter.{driver}.{what}"
@@ -106,7 +105,7 @@ def switched_off(programs: Sequence[GitProgram]) -> list[str]:
 
 
 def refuse(programs: Sequence[GitProgram], used: Collection[str], *, hooks: bool) -> None:
-    """Raise where a commit would run one of these: a filter of one of the drivers that are used, or a hook."""
+    """Raise if a commit would run one of these: a filter of a used driver, or a hook."""
     would = [p for p in programs if (p.driver in used if p.driver else hooks)]
     if would:
         named = "; ".join(

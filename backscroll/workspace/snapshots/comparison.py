@@ -1,7 +1,7 @@
-"""Comparison of two snapshots without git: renames, line counts, unified diffs.
+"""Compare two snapshots without git: renames, line counts, unified diffs.
 
-Owns renames by equal content and by likeness, counted lines, unified diffs, and what is said of files whose content was not kept.
-Refuses: reading contents by itself (they are passed in).
+Owns renames by equal content and by likeness, line counts, unified diffs, and the note for files whose content was not kept.
+Contents are passed in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Reader = Callable[[str], bytes | None]
 
 
 def text_lines(data: bytes) -> list[str]:
-    """Return the lines of a content; bytes that are not UTF-8 survive as marks of their own, so that nothing looks equal that is not."""
+    """Return the lines of a content; invalid UTF-8 bytes are kept distinct, so that different contents never look equal."""
     return split_lines(data.decode("utf-8", "surrogateescape"))
 
 
@@ -89,10 +89,10 @@ def change_of(
 
 
 def _same_content(gone: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFile]) -> dict[str, str]:
-    """New path -> old path, where the content is the same; a file of the same name is preferred."""
+    """Map new paths to old paths with the same content; a file of the same name is preferred."""
     by_hash: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for path, entry in sorted(gone.items()):
-        if entry.size:  # empty files are anyway
+        if entry.size:  # empty files are always equal
             by_hash[entry.hash, entry.kind == "link"].append(path)
     found: dict[str, str] = {}
     for path, entry in sorted(new.items()):
@@ -107,7 +107,8 @@ def _same_content(gone: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFi
 def _alike(
     gone: Mapping[str, SnapshotFile], new: Mapping[str, SnapshotFile], read_before: Reader, read_after: Reader
 ) -> dict[str, str]:
-    """New path -> old path, where half of the content or more is the same. Of very many files only those of one name are compared."""
+    """Map new paths to old paths with at least half of the content in common. Of very many files only equal names are
+    compared."""
     olds = [path for path, entry in gone.items() if entry.kept and entry.kind != "link" and entry.size]
     news = [path for path, entry in new.items() if entry.kept and entry.kind != "link" and entry.size]
     pairs = [
@@ -133,7 +134,7 @@ def _alike(
 
 
 def _bag(data: bytes | None) -> Counter[bytes]:
-    """Return the pieces of a content as git weighs them: lines, and long lines in pieces of 64 bytes; bytes of each."""
+    """Return the pieces of a content as git counts them (lines, long ones in pieces of 64 bytes) with their bytes."""
     bag: Counter[bytes] = Counter()
     if data is None:
         return bag
@@ -147,7 +148,7 @@ def _bag(data: bytes | None) -> Counter[bytes]:
 
 
 def _likeness(old: int, before: Counter[bytes], new: int, after: Counter[bytes]) -> float:
-    """Return the share of the larger one, in bytes, that both have."""
+    """Return the common bytes as a share of the larger content."""
     larger = max(old, new)
     if min(old, new) < larger * _ALIKE:
         return 0.0
@@ -161,14 +162,14 @@ def _name(path: str) -> str:
 def merge_unkept(
     changes: Iterable[FileChange], before: Mapping[str, SnapshotFile], after: Mapping[str, SnapshotFile]
 ) -> list[FileChange]:
-    """Changes of the files whose content was kept, and of the others, as one list.
+    """Merge the changes of files with kept content and of the others into one list.
 
     `before` and `after` hold the files whose content was not kept. A file may be kept on one side only: it grew too large.
     """
     out: dict[str, FileChange] = {}
     for change in changes:
         if change.action == "renamed" and (change.old_path in after or change.path in before):
-            # Half of it is not a rename: the file is still there, only no longer kept, or was there before.
+            # One side of a rename only: the file still exists but is no longer kept, or existed before.
             out[change.old_path] = FileChange(change.old_path, "deleted", before=change.before)
             out[change.path] = FileChange(change.path, "added", after=change.after)
         else:
@@ -194,7 +195,7 @@ def merge_unkept(
 
 
 def render_diff(change: FileChange, before: bytes, after: bytes) -> str:
-    """Return the unified diff of one change, in git's manner."""
+    """Return the unified diff of one change, in git's format."""
     old_path = change.old_path or change.path
     head = [f"diff --git a/{old_path} b/{change.path}\n"]
     if change.action == "renamed":
@@ -229,7 +230,7 @@ def _modes(change: FileChange) -> list[str]:
 
 
 def unkept_line(change: FileChange) -> str:
-    """Return what is in a diff for a file whose content was not kept."""
+    """Return the line of a diff for a file whose content was not kept."""
     erased = any(name.startswith(ERASED) for name in (change.before, change.after))
     return f"Content of {change.path} was {'erased' if erased else 'not kept'} ({change.action})\n"
 
@@ -243,7 +244,7 @@ def _side(letter: str, name: str, path: str) -> str:
 
 
 def wanted_paths(changes: Sequence[FileChange], paths: Sequence[str]) -> list[FileChange]:
-    """Return the changes of the paths, and of whatever is in them where they are folders."""
+    """Return the changes of the paths, and of the contents of folders."""
     if not paths:
         return list(changes)
     roots = tuple(path.rstrip("/") + "/" for path in paths)
@@ -255,7 +256,7 @@ def wanted_paths(changes: Sequence[FileChange], paths: Sequence[str]) -> list[Fi
 
 
 def cut_diff(text: str, longest: int, *, more: bool = False) -> str:
-    """Return a diff that is not longer than that, cut at the end of a line, and saying so. `more`: it was cut before."""
+    """Cut a diff to a length at the end of a line, with a note. `more`: it was cut before."""
     if len(text) <= longest and not more:
         return text
     kept = text[:longest]

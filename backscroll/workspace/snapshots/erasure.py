@@ -1,8 +1,8 @@
-"""Erasing contents from all snapshots of a folder.
+"""Erase contents from all snapshots of a folder.
 
-Owns what is to go (by hash, wherever it is; by path, where only a hash was kept), what is there instead, the files that are
-not kept again as long as the user does not change them, and the journal by which a kill in the middle is finished at the next start. Refuses:
-how snapshots lie on the disk (`workspace/snapshots/shadow_erasure`, `workspace/snapshots/hash_store`).
+Owns what is erased (by hash anywhere; by path if only a hash was kept), its replacement, the files that are not kept again
+until the user changes them, and the journal from which an interrupted erasure is finished at the next start. Storage:
+`workspace/snapshots/shadow_erasure`, `workspace/snapshots/hash_store`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from backscroll.workspace.git.modes import Kind
 from backscroll.workspace.snapshots.shadow_objects import write_whole
 from backscroll.workspace.snapshots.snapshots import ERASED, SnapshotFile
 
-#: Called before each operation on the disk, with what it is; tests end the process there.
+#: Called with the name of each disk operation before it runs; tests kill the process there.
 Tick: TypeAlias = Callable[[str], None]
-#: Size, time of change and number of a file that is not kept as long as they stay, and what represents it.
+#: Size, modification time and inode of a file that is not kept while they stay the same, and its mark.
 Spared: TypeAlias = dict[str, tuple[tuple[int, int, int], str]]
 
 
@@ -32,27 +32,27 @@ def silent(_: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotErasure:
-    """What is to go. The salt is drawn for one erasure and thrown away with its journal: no mark can be guessed back."""
+    """What to erase. The salt is drawn per erasure and discarded with its journal, so that no mark can be guessed."""
 
     names: frozenset[str]
     paths: frozenset[str]
     salt: bytes
 
     def mark(self, name: str) -> str:
-        """Return what represents a hash from now on: equal for equal contents, and nothing else."""
+        """Return the mark that replaces a hash: equal for equal contents, revealing nothing else."""
         return ERASED + hashlib.sha256(self.salt + name.encode()).hexdigest()[:40]
 
     def entry(self, kind: Kind, name: str) -> SnapshotFile:
-        """Return a file whose content is erased."""
+        """Return the entry of a file whose content is erased."""
         return SnapshotFile(self.mark(name), kind, 0, "erased")
 
     def takes(self, path: str, entry: SnapshotFile) -> bool:
-        """Return True for a file of a snapshot that must not stay as it is."""
+        """Return True for a file of a snapshot that must be erased."""
         return entry.hash in self.names if entry.kept else entry.why != "erased" and path in self.paths
 
 
 def begin(journal: Path, names: Iterable[str], paths: Iterable[str]) -> SnapshotErasure:
-    """Write down what is going to be erased."""
+    """Write the journal of an erasure."""
     made = SnapshotErasure(frozenset(names), frozenset(paths), secrets.token_bytes(32))
     document = {"names": sorted(made.names), "paths": sorted(made.paths), "salt": made.salt.hex()}
     write_whole(journal, json.dumps(document).encode("ascii"))
@@ -60,7 +60,7 @@ def begin(journal: Path, names: Iterable[str], paths: Iterable[str]) -> Snapshot
 
 
 def read_unfinished(journal: Path) -> SnapshotErasure | None:
-    """Return what a process that was killed had begun; None if there is nothing."""
+    """Return the erasure that a killed process had begun; None if there is none."""
     try:
         found: Json = json.loads(journal.read_bytes())
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def read_unfinished(journal: Path) -> SnapshotErasure | None:
 
 
 def read_spared(path: Path) -> Spared:
-    """Return the files that are not kept as long as the user does not change them; none if the list is gone or damaged."""
+    """Return the files that are not kept until the user changes them; none if the list is missing or damaged."""
     try:
         found: Json = json.loads(path.read_bytes())
         return {name: ((int(a), int(b), int(c)), str(mark)) for name, (a, b, c, mark) in found.items()}
@@ -78,6 +78,6 @@ def read_spared(path: Path) -> Spared:
 
 
 def write_spared(path: Path, spared: Mapping[str, tuple[tuple[int, int, int], str]]) -> None:
-    """Keep that list."""
+    """Write that list."""
     document = {name: [*seen, mark] for name, (seen, mark) in sorted(spared.items())}
     write_whole(path, json.dumps(document).encode("ascii"))

@@ -1,8 +1,8 @@
 """Crash-safe file operations of a restore.
 
-Owns the file operations of going back: writing beside and renaming, links, modes, folders made and removed. Every operation is
-announced to `tick` before it happens, so that tests can stop the process at each of them. Refuses: deciding
-(`workspace/snapshots/restore`), remembering (`workspace/snapshots/restore_journal`).
+Owns the file operations: writing beside and renaming, links, modes, creating and removing folders. Every operation is
+announced to `tick` before it runs, so that tests can kill the process at each of them. Elsewhere: planning
+(`workspace/snapshots/restore`), the journal (`workspace/snapshots/restore_journal`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from backscroll.workspace.git.modes import Kind
 
 Tick = Callable[[str], None]
 _PIECE = 1 << 20
-_LINKED = 16_000_000  # bytes from which a copy is a second name of the same file, where the disk can do that
+_LINKED = 16_000_000  # bytes from which a hard link replaces a copy, if the disk supports it
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What is at a path: what kind of file, with which content."""
+    """The state of a path: kind of file and content."""
 
     kind: Kind
     sha256: str
@@ -42,7 +42,7 @@ class FileState:
 
 
 def state_at(root_fd: int, path: str) -> FileState | None:
-    """Return what is at a path now; None if nothing is there. A folder is not a file."""
+    """Return the current state of a path; None if there is no file. Folders do not count."""
     found = status(root_fd, path)
     if found is None or stat.S_ISDIR(found.st_mode):
         return None
@@ -64,7 +64,7 @@ def same(one: FileState | None, other: FileState | None) -> bool:
 
 
 def copy_out(root_fd: int, path: str, target: Path, tick: Tick) -> FileState | None:
-    """Copy what is at a path to a file elsewhere; return what was copied."""
+    """Copy the file at a path elsewhere; return its state."""
     found = status(root_fd, path)
     if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
         return None
@@ -120,7 +120,7 @@ def _write_beside(fd: int, temporary: str, state: FileState, source: Path) -> No
 
 
 def set_mode(root_fd: int, path: str, mode: int, tick: Tick) -> None:
-    """Change only whether a file may be run."""
+    """Change only the executable bit of a file."""
     fd = open_file(root_fd, path)
     try:
         tick(f"mode {path}")
@@ -130,7 +130,7 @@ def set_mode(root_fd: int, path: str, mode: int, tick: Tick) -> None:
 
 
 def remove(root_fd: int, path: str, tick: Tick) -> None:
-    """Delete a file, and the folders that are empty without it."""
+    """Delete a file, and the folders that it leaves empty."""
     try:
         with parent_of(root_fd, path) as (fd, name):
             tick(f"delete {path}")
@@ -143,7 +143,7 @@ def remove(root_fd: int, path: str, tick: Tick) -> None:
 
 
 def prune(root_fd: int, path: str, tick: Tick) -> None:
-    """Remove the folders above a path that hold nothing any more."""
+    """Remove empty folders above a path."""
     folder = path.rpartition("/")[0]
     while folder:
         try:
@@ -157,7 +157,7 @@ def prune(root_fd: int, path: str, tick: Tick) -> None:
 
 
 def make_folders(root_fd: int, path: str, tick: Tick) -> None:
-    """The folders above a path."""
+    """Create the folders above a path."""
     parts = check_path(path).split("/")[:-1]
     with _walking(root_fd) as at:
         for part in parts:
@@ -177,7 +177,7 @@ class _OpenFolder:
     fd: int
 
     def enter(self, part: str) -> None:
-        """One folder down; a link is not a folder."""
+        """Enter a folder; a link is not a folder."""
         inner = os.open(part, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=self.fd)
         os.close(self.fd)
         self.fd = inner
@@ -193,11 +193,11 @@ def _walking(root_fd: int) -> Generator[_OpenFolder]:
 
 
 def _clear_folder(fd: int, name: str, tick: Tick) -> None:
-    """A folder in the way of a file goes, where it holds nothing but empty folders."""
+    """Remove a folder in the way of a file, if it contains only empty folders."""
     try:
         inner = os.open(name, os.O_RDONLY | DIRECTORY | NOFOLLOW | CLOEXEC, dir_fd=fd)
     except OSError:
-        return  # nothing there, or no folder
+        return  # nothing there, or not a folder
     try:
         with os.scandir(inner) as entries:
             names = sorted(entry.name for entry in entries)
@@ -210,7 +210,7 @@ def _clear_folder(fd: int, name: str, tick: Tick) -> None:
 
 
 def blocked_by(root_fd: int, path: str, going: set[str]) -> str:
-    """Return what keeps a file from standing at a path: a file above it, or one below it, that does not go. Empty: nothing."""
+    """Return what blocks a file at a path: a remaining file above or below it. Empty: nothing."""
     parts = path.split("/")
     for n in range(1, len(parts)):
         above = "/".join(parts[:n])
@@ -242,7 +242,7 @@ def _staying_below(root_fd: int, folder: str, going: set[str]) -> str:
 
 
 def write_synced(target: Path, data: bytes) -> None:
-    """A file whose content survives a power cut; its name does once the folder is synced too."""
+    """Write a file and sync its content; its name is durable once the folder is synced too."""
     with target.open("wb") as file:
         file.write(data)
         file.flush()
@@ -250,7 +250,7 @@ def write_synced(target: Path, data: bytes) -> None:
 
 
 def write_durably(target: Path, data: bytes) -> None:
-    """A file that is there whole or not at all, and survives a power cut once this returns."""
+    """Write a file atomically and durably."""
     temporary = target.with_name(target.name + ".tmp")
     write_synced(temporary, data)
     temporary.replace(target)

@@ -1,7 +1,7 @@
-"""Snapshots without git: contents by hash, and a list of files for each snapshot.
+"""Keep snapshots without git: contents by hash, and a list of files per snapshot.
 
-Owns the same as `workspace/snapshots/shadow`, for machines that have no git. A content is one compressed file named by its SHA-256;
-a snapshot is a JSON document named by its own. Refuses: packing, and being read by anything else.
+The counterpart of `workspace/snapshots/shadow` for machines without git. A content is one compressed file named by its
+SHA-256; a snapshot is a JSON document named by its own. No packing; a private format.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from backscroll.workspace.snapshots.scan import Hasher
 from backscroll.workspace.snapshots.shadow_objects import TEMPORARY, clear_stale, write_whole
 from backscroll.workspace.snapshots.snapshots import FileTraces, SnapshotFile
 
-_INSTEAD = b"instead: "  # what comes before the name of the snapshot that was rewritten
-_FOLLOWED = 1000  # times that one snapshot may have been rewritten
+_INSTEAD = b"instead: "  # prefix of the name of the rewritten snapshot
+_FOLLOWED = 1000  # maximum number of rewrites of one snapshot
 
 
 @dataclass(slots=True)
@@ -56,11 +56,11 @@ class HashedContents:
         return hashlib.sha256(data).hexdigest()
 
     def hasher(self, size: int) -> Hasher:  # noqa: ARG002 - git's hash needs the size, this one does not
-        """Return the same hash piece by piece."""
+        """Return a hasher for the same hash piece by piece."""
         return hashlib.sha256()
 
     def read(self, name: str) -> bytes | None:
-        """Return a content by its hash; None if it is not here, or damaged."""
+        """Return a content by its hash; None if missing or damaged."""
         try:
             data = zlib.decompress(self.place(name).read_bytes())
         except (OSError, zlib.error):
@@ -119,7 +119,7 @@ class HashKeeper(Keeper[HashedContents]):
         return read
 
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and a long diff is cut with a note."""
         old, new = self.entries(before), self.entries(after)
         read_before, read_after = self._reader(old), self._reader(new)
         pieces: list[str] = []
@@ -157,7 +157,7 @@ class HashKeeper(Keeper[HashedContents]):
         return {path: SnapshotFile(*facts) for path, *facts in files}
 
     def _everything(self) -> Iterator[tuple[str, dict[str, SnapshotFile]]]:
-        """Yield every snapshot that is written out; those that only lead to another, and damaged ones, are passed over."""
+        """Yield every stored snapshot; references to others and damaged ones are skipped."""
         folder = self._contents.folder / "snapshots"
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             try:
@@ -222,7 +222,7 @@ class HashKeeper(Keeper[HashedContents]):
             self._contents.place(name).unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Nothing to pack here; only what was left half written goes."""
+        """Remove partially written files; there is nothing to pack."""
         clear_stale(self._contents.folder)
 
 

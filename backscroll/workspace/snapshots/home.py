@@ -1,7 +1,7 @@
 """The folder in which a keeper stores its data for one root.
 
-Owns where that is, its salt, the memory of what was read (`workspace/snapshots/scan`), and noticing that it was damaged or deleted. Refuses:
-contents (the keepers). Nothing here is needed for being right: the memory is believed only where a file's times and size agree, and
+Owns its location, its salt, the cache of files read (`workspace/snapshots/scan`), and detecting damage or deletion. Contents
+belong to the keepers. The cache does not affect correctness: an entry is used only if a file's times and size match, and
 without it everything is read again.
 """
 
@@ -48,12 +48,12 @@ class KeeperHome:
 
     @property
     def place(self) -> Path:
-        """Where the keeper puts its own things."""
+        """The folder for the keeper's own data."""
         return self.folder / self.kind
 
     @property
     def begun(self) -> bool:
-        """True if what was opened is still there."""
+        """True if the opened folder still exists."""
         return (self.place / "identity").exists()
 
     @property
@@ -66,7 +66,7 @@ class KeeperHome:
 
     @property
     def journal(self) -> Path:
-        """Where an erasure is written down until it is done."""
+        """The path of the erasure journal."""
         return self.folder / f"{self.kind}.erasing.json"
 
     @property
@@ -75,25 +75,25 @@ class KeeperHome:
         return self.folder / f"{self.kind}.spared.json"
 
     def hold_lock(self, *, shared: bool = False) -> AbstractContextManager[None]:
-        """Hold these snapshots: together with others who add to them, or alone to take something out."""
+        """Lock these snapshots: shared to add, exclusive to remove."""
         return hold_lock(self.folder.parent / "locks" / f"{self.folder.name}.kept", _PATIENCE, shared=shared)
 
     def seal(self, content: bytes) -> bytes:
-        """Return what makes the name of a snapshot impossible to guess back once the identity has changed."""
+        """Return the seal that makes the name of a snapshot unguessable once the identity has changed."""
         return hmac.digest(bytes.fromhex(self.identity), content, "sha256")
 
     def renew(self) -> None:
-        """Take another identity: what any process remembers of these contents no longer counts, and is not written down any more."""
+        """Change the identity, which invalidates what any process has cached of these contents."""
         write_whole(self.place / "identity", secrets.token_bytes(32))
         self._memory.unlink(missing_ok=True)
 
     def drop_damaged(self) -> None:
-        """Delete what was set aside as damaged: it is unreadable and may contain anything."""
+        """Delete what was set aside as damaged: it may contain anything."""
         for aside in sorted(self.folder.glob("*.damaged-*")):
             shutil.rmtree(aside) if aside.is_dir() else aside.unlink(missing_ok=True)
 
     def open(self) -> None:
-        """Create what is missing; a damaged folder is put aside and started over, with a note."""
+        """Create what is missing; a damaged folder is set aside and replaced, with a note."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not (self.folder / "root").exists():
@@ -108,7 +108,7 @@ class KeeperHome:
             ) from error
 
     def _draw_random(self, name: str, *, inside: bool = False) -> bytes:
-        """Random bytes, drawn once. Two processes that begin at once agree: the first to link its file wins."""
+        """Return random bytes, drawn once. Concurrent processes agree: the first to link its file wins."""
         path = (self.place if inside else self.folder) / name
         for _ in range(3):
             try:
@@ -131,7 +131,7 @@ class KeeperHome:
         return path.read_bytes()
 
     def put_aside(self, why: str) -> None:
-        """Keep an unusable store under another name, and start over."""
+        """Move an unusable folder aside, and start over."""
         aside = self.folder / f"{self.kind}.damaged-{time.time_ns()}"
         try:
             if self.place.exists():
@@ -147,11 +147,11 @@ class KeeperHome:
         )
 
     def forget(self) -> None:
-        """Delete everything, the damaged and the sound."""
+        """Delete everything, including damaged data."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def remember(self, looker: FolderScanner) -> None:
-        """Write down what was read, where enough of it is new to be worth the writing."""
+        """Save the cache of a scanner if enough of it is new."""
         if looker.fresh <= max(20, len(looker.memory) // 50):
             return
         document = {
@@ -172,7 +172,7 @@ class KeeperHome:
         looker.fresh = 0
 
     def recall(self, looker: FolderScanner) -> None:
-        """Load what an earlier run wrote down, if it belongs to these contents and settings."""
+        """Load the cache of an earlier run, if it belongs to these contents and settings."""
         try:
             document: Json = json.loads(self._memory.read_bytes())
             if document["identity"] != self.identity or document["settings"] != _settings(looker):
@@ -181,7 +181,7 @@ class KeeperHome:
                 path: (_as_seen(facts[:5]), SnapshotFile(*facts[5:])) for path, *facts in document["files"]
             }
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            looker.memory = {}  # not there, or half of it: everything is read again
+            looker.memory = {}  # missing or truncated: everything is read again
 
     @property
     def _memory(self) -> Path:
@@ -194,5 +194,5 @@ def _as_seen(values: Json) -> Seen:
 
 
 def _settings(looker: FolderScanner) -> list[Json]:
-    """Return what an entry depends on besides the file."""
+    """Return the settings that cache entries depend on."""
     return [_VERSION, looker.largest, looker.counting.secret_version]

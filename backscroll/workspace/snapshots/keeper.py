@@ -1,8 +1,7 @@
-"""The keeper of snapshots: what the git and the hash keeper share.
+"""The base of snapshot keepers: what the git and hash keepers share.
 
-Owns the life of a keeper around its contents: when it starts over, when it looks again, which lists of files stay in memory,
-repairing what is damaged. Refuses: how contents and snapshots lie on the disk (`workspace/snapshots/shadow`,
-`workspace/snapshots/hash_store`).
+Owns the life cycle of a keeper: starting over, rescanning, caching lists of files, repairing damage. Storage of contents and
+snapshots: (`workspace/snapshots/shadow`, `workspace/snapshots/hash_store`).
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ _REMEMBERED = 8  # snapshots whose lists of files stay in memory
 class ReadableContents(Contents, Protocol):
     """Contents that can be read back."""
 
-    written: set[str]  # what need not be written again
+    written: set[str]  # contents known to be stored
 
     def read(self, name: str) -> bytes | None:
-        """Return a content by its hash; None if it is not here, or damaged."""
+        """Return a content by its hash; None if missing or damaged."""
         ...
 
 
@@ -52,7 +51,7 @@ C = TypeVar("C", bound=ReadableContents)
 
 
 class Keeper(ABC, Generic[C]):
-    """A keeper of one folder. Several processes may use it at once: what is written appears whole, and never changes."""
+    """A keeper of one folder. Several processes may use it at once: data is written atomically and never changes."""
 
     kind: ClassVar[str]  # `git` or `hashes`
     named: ClassVar[re.Pattern[str]]  # the form of its hashes
@@ -79,7 +78,7 @@ class Keeper(ABC, Generic[C]):
 
     @abstractmethod
     def _prepare(self, place: Path) -> None:
-        """Put aside what cannot be used, and make what is missing."""
+        """Set aside unusable data, and create what is missing."""
 
     @abstractmethod
     def _contents_in(self, place: Path) -> C:
@@ -91,7 +90,7 @@ class Keeper(ABC, Generic[C]):
 
     @abstractmethod
     def _there(self, snapshot: str) -> bool:
-        """Return True if a snapshot is seen to be kept, at a glance."""
+        """Return True if a snapshot exists, by a quick check."""
 
     @abstractmethod
     def _missing(self, names: set[str]) -> set[str]:
@@ -103,19 +102,19 @@ class Keeper(ABC, Generic[C]):
 
     @abstractmethod
     def _drop_damaged(self, name: str) -> None:
-        """Remove what cannot be read: this content, and whatever else is found damaged on the way."""
+        """Remove unreadable data: this content, and any other damage found on the way."""
 
     @abstractmethod
     def _find_held(self, paths: frozenset[str], names: frozenset[str]) -> FileTraces:
-        """Return what all snapshots hold of some files, and of contents named by their hashes."""
+        """Return what all snapshots contain of some files, and of contents given by hash."""
 
     @abstractmethod
     def _rewrite(self, erasure: SnapshotErasure, tick: Tick) -> int:
-        """Write every snapshot again that names what is erased; return how many there were."""
+        """Rewrite every snapshot that refers to erased contents; return how many."""
 
     @abstractmethod
     def _sweep(self, erasure: SnapshotErasure, tick: Tick) -> None:
-        """Drop the contents themselves, wherever they lie."""
+        """Delete the contents themselves, wherever they are stored."""
 
     @abstractmethod
     def has(self, snapshot: str) -> bool:
@@ -127,11 +126,11 @@ class Keeper(ABC, Generic[C]):
 
     @abstractmethod
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and a long diff is cut with a note."""
 
     @abstractmethod
     def tidy(self) -> None:
-        """Make what is kept smaller; drops nothing."""
+        """Compact the storage; deletes nothing."""
 
     # -- looking ---------------------------------------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class Keeper(ABC, Generic[C]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What happened to the keeper that a person should know."""
+        """Notes on the keeper for the user."""
         return tuple(self._kept.notes)
 
     def take(self) -> str:
@@ -192,7 +191,7 @@ class Keeper(ABC, Generic[C]):
             ) from error
 
     def keep(self, data: bytes) -> str:
-        """Keep a content that may be in no file any more; return its hash."""
+        """Store a content that may no longer be in any file; return its hash."""
         with self._translate_errors():
             return self._contents.put(data)
 
@@ -205,7 +204,7 @@ class Keeper(ABC, Generic[C]):
         return name
 
     def _forget_missing(self) -> None:
-        """What was read in an earlier run counts as read only if it is still kept."""
+        """Drop cache entries of earlier runs whose contents are no longer stored."""
         self._check_reply = True
         known = self._looker.memory
         gone = self._missing({entry.hash for _, entry in known.values() if entry.kept})
@@ -289,7 +288,7 @@ class Keeper(ABC, Generic[C]):
                 )
 
     def _repair(self, name: str = "") -> None:
-        """Remove what is damaged, and write it again where the folder still has it."""
+        """Remove damaged data, and store it again if the folder still has it."""
         self._drop_damaged(name)
         self._contents.written.clear()
         self._looker.memory = {}
@@ -300,8 +299,8 @@ class Keeper(ABC, Generic[C]):
     # -- letting go ------------------------------------------------------------------------------------------
 
     def find_held(self, paths: Collection[str], names: Collection[str] = ()) -> FileTraces:
-        """Return what all snapshots hold of some files, and of contents named by their hashes."""
-        nothing = self.name(b"")  # tells nothing, and many files have it
+        """Return what all snapshots contain of some files, and of contents given by hash."""
+        nothing = self.name(b"")  # the empty content: reveals nothing, and many files have it
         wanted = frozenset(n for n in names if self.named.fullmatch(n) and n != nothing)
         found = self._find_held(frozenset(paths), wanted)
         now = {
@@ -342,7 +341,7 @@ class Keeper(ABC, Generic[C]):
         return count
 
     def _collect_spared(self, erasure: SnapshotErasure) -> Spared:
-        """Return what of the folder is not kept from now on, with what was spared before."""
+        """Return the files of the folder that are no longer kept, with those spared before."""
         with opened_root(self.root) as root_fd:
             out: Spared = {}
             for path, entry in self.now().items():

@@ -1,7 +1,7 @@
-"""Choosing a keeper of snapshots for a folder, and the files that count.
+"""Choose the snapshot keeper of a folder, and the files that count.
 
-Owns `snapshots_for`: git where there is a git, hashes where there is none; the patterns of `keeping.toml`; what the user's own
-repository says about ignored and tracked files, which is only read. Refuses: taking a snapshot.
+Owns `snapshots_for` (git if it is installed, else hashes), the patterns of `keeping.toml`, and the ignored and tracked files
+of the user's own repository, which is only read.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def snapshots_for(
 ) -> Snapshots:
     """Return the keeper of snapshots of a folder, in a folder of its own below `home`.
 
-    `key_files`: patterns of the files that count, with spaces between; empty: all that git would keep. `largest`: bytes of a
-    file of which the content is kept. `left_out`: files and folders that are Backscroll's own and never counted (the
-    store). `git`: False asks for the keeper that needs none, None takes git where it is found.
+    `key_files`: patterns of the files that count, with spaces between; empty: all that git would keep. `largest`: maximum
+    size in bytes of files whose content is kept. `left_out`: files and folders that are Backscroll's own and never counted
+    (the store). `git`: False selects the keeper without git, None uses git if it is found.
     """
     folder = Path(root).resolve()
     if not folder.is_dir():
@@ -134,7 +134,7 @@ def _repository(root: Path) -> _UserRepository | None:
 
 
 def _usual() -> Path | None:
-    """Return where git looks for the ignore file of a user who has named none."""
+    """Return the default path of the user's global ignore file."""
     home = os.environ.get("XDG_CONFIG_HOME") or (
         str(Path(os.environ["HOME"]) / ".config") if os.environ.get("HOME") else ""
     )
@@ -142,7 +142,7 @@ def _usual() -> Path | None:
 
 
 def _above(root: Path, repository: _UserRepository | None) -> tuple[tuple[str, IgnoreRules], ...]:
-    """Rules that hold in the folder and stand elsewhere, the weakest first."""
+    """Return rules from elsewhere that apply in the folder, the weakest first."""
     if repository is None:
         exclude = rules_in(root / ".git" / "info" / "exclude")
         top = _top_without_git(root)

@@ -1,8 +1,8 @@
-"""Restoring the files of a folder from a snapshot.
+"""Restore the files of a folder from a snapshot.
 
-Owns the plan (what will be written and deleted, what would be lost, what cannot be done), carrying it out so that a kill at any
-moment can be finished or undone, and doing so after the next start. Files that snapshots leave alone are never touched. Refuses:
-deciding whether to (`engine/folder/rewind`).
+Owns the plan (what will be written and deleted, what would be lost, what is impossible), executing it so that it can be
+finished or undone after a kill at any moment, and recovery at the next start. Files that snapshots leave alone are never
+touched. The decision to restore: `engine/folder/rewind`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RestoreStep:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """Everything that going back to a snapshot would do."""
+    """The full effect of restoring a snapshot."""
 
     keeper: Snapshots
     snapshot: str
@@ -83,23 +83,23 @@ class RestoreReport:
     """What was done."""
 
     done: tuple[str, ...]
-    left: tuple[SkippedFile, ...] = ()  # files the user changed in the meantime, or that could not be written
+    left: tuple[SkippedFile, ...] = ()  # files that the user changed meanwhile, or that could not be written
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreRecovery:
-    """What became of a restore that was cut off."""
+    """The outcome of recovering an interrupted restore."""
 
     outcome: Outcome
     done: tuple[str, ...] = ()
     left: tuple[SkippedFile, ...] = ()
-    facts: Mapping[str, Json] | None = None  # what the caller had written into the journal
+    facts: Mapping[str, Json] | None = None  # the caller's facts in the journal
 
 
 def plan_restore(
     keeper: Snapshots, target: str, *, paths: Sequence[str] = (), foreign: Collection[str] = ()
 ) -> RestorePlan:
-    """Return what bringing the folder back to a snapshot would do; nothing is done. `paths`: only these files and folders."""
+    """Plan the restore of a folder to a snapshot, without changes. `paths`: only these files and folders."""
     wanted, present = keeper.entries(target), keeper.now()
     steps: list[RestoreStep] = []
     impossible: list[SkippedFile] = []
@@ -137,7 +137,7 @@ def _among(path: str, paths: Sequence[str]) -> bool:
 
 
 def _step(path: str, now: SnapshotFile | None, then: SnapshotFile | None) -> tuple[RestoreStep | None, str]:
-    """Return the step that a file needs, if any; or why there can be none."""
+    """Return the step for a file, if any; or why it is impossible."""
     if now is not None and then is not None and (now.hash, now.kind) == (then.hash, then.kind):
         return None, ""
     if then is None:
@@ -158,7 +158,7 @@ _WHY = {
 
 
 def _there_already(keeper: Snapshots, target: str, root_fd: int, step: RestoreStep) -> bool:
-    """Return True if a file that is ignored by now has the wanted content anyway."""
+    """Return True if a file that is now ignored already has the wanted content."""
     if step.before is not None or step.after is None:
         return False
     found = status(root_fd, step.path)
@@ -197,12 +197,12 @@ def execute(
     keep_journal: bool = False,
     step: Tick = silent,
 ) -> RestoreReport:
-    """Do what a plan says. `journal` is a file outside the folder, and must not exist yet.
+    """Execute a plan. `journal` is a file outside the folder, and must not exist yet.
 
-    First all contents, old and new, are put beside the journal; then the journal is written; then the files are changed one by
-    one. Raises `Conflict` where the folder is not as it was planned, before anything is changed. With `keep_journal` the
-    journal stays until `close_journal`, so that `recover(…, back=True)` can still undo everything. `facts` are written into
-    the journal for the caller's own recovery.
+    First all contents, old and new, are stored beside the journal; then the journal is written; then the files are changed
+    one by one. Raises `Conflict` if the folder is not as planned, before anything is changed. With `keep_journal` the journal
+    stays until `close_journal`, so that `recover(…, back=True)` can still undo everything. `facts` are written into the
+    journal for the caller's own recovery.
     """
     if journal.exists():
         raise Conflict(f"an earlier rewind was not finished: {journal}", hint="finish or undo it first")
@@ -264,9 +264,9 @@ def _as_planned(plan: RestorePlan, step: RestoreStep, old: FileState | None, cop
 
 
 def recover(journal: Path, *, back: bool = False, close: bool = True, step: Tick = silent) -> RestoreRecovery:
-    """Finish a restore that was cut off, or undo it with `back`. Does nothing if there is none.
+    """Finish an interrupted restore, or undo it with `back`. Does nothing if there is none.
 
-    Files that the user changed since then are in neither of the two states: they are left alone and named.
+    Files that the user has changed since are in neither state: they are left alone and reported.
     """
     found = read_journal(journal)
     if found is None:

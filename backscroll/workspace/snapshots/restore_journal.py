@@ -1,8 +1,8 @@
 """The journal of a restore, with everything needed to finish or undo it.
 
-Owns the journal file and the folder of contents beside it (`<journal>.d`: each file as it was and as it shall be), and carrying out
-its steps in either direction. The journal file appears only when the folder is complete, and goes before the folder does: so where
-there is a journal, everything it needs is there. Refuses: planning (`workspace/snapshots/restore`).
+Owns the journal file and the folder of contents beside it (`<journal>.d`: each file before and after), and executing its
+steps in either direction. The journal file is created only when the folder is complete, and removed before it: so a journal
+always has everything it needs. Planning: `workspace/snapshots/restore`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _nothing() -> Mapping[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class RestoreJournal:
-    """What is written down before any file of the folder is touched."""
+    """The record written before any file of the folder is touched."""
 
     id: str
     root: str
@@ -63,7 +63,7 @@ class RestoreJournal:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that was left as it is, and why."""
+    """A file that was left unchanged, and why."""
 
     path: str
     why: str
@@ -80,7 +80,7 @@ def new_id() -> str:
 
 
 def write_journal(path: Path, journal: RestoreJournal, tick: Tick) -> None:
-    """Write the journal: from here on the restore will be finished or undone, whatever happens."""
+    """Write the journal: from here on the restore will be finished or undone."""
     sync_folder(contents_of(path))
     document = {
         "version": _VERSION,
@@ -131,16 +131,16 @@ def _state(listed: Json) -> FileState | None:
 def carry_out(
     path: Path, journal: RestoreJournal, tick: Tick, *, back: bool = False
 ) -> tuple[list[str], list[SkippedFile]]:
-    """Bring every file to its new state, or with `back` to its old one. Return the paths that were brought there, and what was left.
+    """Bring every file to its new state, or with `back` to its old one. Return the changed paths, and the skipped files.
 
-    Every file is first looked at: one that already exists is done, one that is in neither state was changed by the user
-    since and is left alone. So it may be done again and again.
+    Every file is checked first: one already in its target state is done, one in neither state was changed by the user and is
+    left alone. So it can be repeated.
     """
     done: list[str] = []
     left: list[SkippedFile] = []
     folder = contents_of(path)
     with opened_root(Path(journal.root)) as root_fd:
-        # Deleting comes first: a file may stand where a folder is needed, and in other letters on some disks.
+        # Deletions first: a file may be where a folder is needed, in different case on some disks.
         numbered = sorted(enumerate(journal.moves), key=lambda one: (_goal(one[1], back) is not None, one[0]))
         for number, move in numbered:
             try:
@@ -183,7 +183,7 @@ def _bring(
 
 
 def _mode(goal: FileState, now: FileState | None) -> int:
-    """Return the rights of a file: as recorded, or as those of the file it replaces, with the right to run it set or taken."""
+    """Return the mode of a file: as recorded, or that of the replaced file with the executable bit adjusted."""
     mode = goal.mode or (now.mode if now is not None and now.mode else 0o644)
     if goal.kind == "exec":
         return mode | ((mode & 0o444) >> 2)
@@ -195,7 +195,7 @@ def _temporary(identity: str, number: int) -> str:
 
 
 def _clear_temporary(root_fd: int, path: str, temporary: str) -> None:
-    """What a killed run left beside a file."""
+    """Remove what a killed run left beside a file."""
     try:
         with parent_of(root_fd, path) as (fd, _):
             os.unlink(temporary, dir_fd=fd)

@@ -1,7 +1,7 @@
-"""Scanning a folder: every file that counts, with the hash of its content.
+"""Scan a folder: every file that counts, with the hash of its content.
 
-Owns the walk, the ignore files on the way, what is read and what only hashed, and the memory of what was read before, so that an
-unchanged folder is not read again. Refuses: keeping contents (a keeper does, through `Contents`). Links are not followed, `.git` is
+Owns the walk, the ignore files on the way, what is read and what is only hashed, and the cache of earlier reads, so that an
+unchanged folder is not read again. Contents are stored by a keeper through `Contents`. Links are not followed, `.git` is
 never entered, the files of repositories inside the folder count as plain files.
 """
 
@@ -27,38 +27,38 @@ from backscroll.workspace.snapshots.snapshots import SnapshotFile, Why
 MOST_FILES = 100_000
 MOST_BYTES = 8_000_000_000  # read in one scan; a whole home folder would take too long
 _LARGEST_IGNORE_FILE = 1_000_000
-_WHOLE_HASH = 64_000_000  # bytes; larger files are hashed in samples, with their time of change
+_WHOLE_HASH = 64_000_000  # bytes; larger files are hashed in samples, with their modification time
 _PIECE = 1 << 20
 _SAMPLES = 64
-_STEADY_NS = 2_000_000_000  # as coarse as the clock of any file system
+_STEADY_NS = 2_000_000_000  # as coarse as the timestamps of any file system
 _TRIES = 3
-_DEEPEST = 200  # folders inside each other: nothing but an accident is deeper
+_DEEPEST = 200  # nested folders: anything deeper is an accident
 
-#: What is compared to tell whether a file is still as it was read.
+#: The values compared to detect a change of a file.
 Seen = tuple[int, int, int, int, int]
 
 
 class Contents(Protocol):
-    """Where contents go; a keeper's own way of naming and storing them."""
+    """A keeper's way of naming and storing contents."""
 
     def put(self, data: bytes) -> str:
         """Keep a content; return its hash."""
         ...
 
     def name(self, data: bytes) -> str:
-        """Its hash, without keeping it."""
+        """Return the hash of a content without storing it."""
         ...
 
     def hasher(self, size: int) -> Hasher:
-        """For a content too large to hold in memory: the same hash, piece by piece."""
+        """Return a hasher for a content too large for memory: the same hash, piece by piece."""
         ...
 
 
 class Hasher(Protocol):
-    """As those of `hashlib`."""
+    """A hash object like those of `hashlib`."""
 
     def update(self, data: bytes, /) -> None:
-        """One more piece."""
+        """Add a piece."""
         ...
 
     def hexdigest(self) -> str:
@@ -73,7 +73,7 @@ class FileSelection:
     ignored: IgnoreRules  # weakest: what is ignored unless an ignore file says otherwise
     secret: Callable[[str], bool]  # paths of which only a salted hash is kept
     key_files: IgnoreRules
-    secret_version: str = ""  # changes with what is secret: what was read before then no longer counts
+    secret_version: str = ""  # changes with the secret patterns, which invalidates the cache
     above: tuple[
         tuple[str, IgnoreRules], ...
     ] = ()  # ignore files of folders above, with the way from there to here
@@ -81,7 +81,7 @@ class FileSelection:
 
 
 def no_paths() -> Iterable[str]:
-    """No path."""
+    """Return no paths."""
     return ()
 
 
@@ -105,7 +105,7 @@ class FolderScanner:
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self, *, keep: bool = True) -> dict[str, SnapshotFile]:
-        """Return every file that counts, in the order of the paths. With `keep` their contents are handed to the keeper."""
+        """Return every file that counts, in the order of the paths. With `keep` their contents are stored."""
         with self._one_at_a_time:
             return self._look(keep)
 
@@ -134,7 +134,7 @@ class FolderScanner:
         return dict(sorted(found.items()))
 
     def _check_size(self, listed: Iterable[tuple[str, os.stat_result]]) -> None:
-        """Raise where a look would have to read more than a user waits for."""
+        """Raise if a scan would read more than a user would wait for."""
         known = self.memory
         new = sum(
             min(seen.st_size, _WHOLE_HASH)
@@ -148,7 +148,7 @@ class FolderScanner:
             )
 
     def ignores(self, path: str) -> bool:
-        """Return True for a path that a look would not show even if a file were there."""
+        """Return True for a path that a scan would skip even if a file existed there."""
         parts = path.split("/")
         if any(part in {"", ".", "..", ".git"} for part in parts):
             return True
@@ -197,7 +197,7 @@ class FolderScanner:
             try:
                 seen = entry.stat(follow_symlinks=False)
             except OSError:
-                continue  # gone between the listing and the look
+                continue  # gone between listing and scan
             folder = stat.S_ISDIR(seen.st_mode)
             if not folder and not stat.S_ISREG(seen.st_mode) and not stat.S_ISLNK(seen.st_mode):
                 continue
@@ -268,7 +268,7 @@ class FolderScanner:
                 found.st_size,
                 "unreadable",
             )
-        # A file changed a moment ago may change again without showing it in its times: it is read again next time.
+        # A recently changed file may change again without a new timestamp: read it again next time.
         if max(found.st_mtime_ns, found.st_ctime_ns) < started - _STEADY_NS and seen_now == seen:
             memory[path] = (seen, entry)
         return entry
@@ -326,7 +326,7 @@ class FolderScanner:
 
     @staticmethod
     def _feed(read: Callable[[int], bytes], size: int, hashed: Hasher) -> None:
-        """At most `size` bytes: a file that grows without end must not hold us."""
+        """Feed at most `size` bytes: a growing file must not block us."""
         left = size
         while left > 0 and (piece := read(min(left, _PIECE))):
             hashed.update(piece)
@@ -336,7 +336,7 @@ class FolderScanner:
 def _with_ignore_file(
     fd: int, prefix: str, levels: list[tuple[str, IgnoreRules]], relative: str | None = None
 ) -> list[tuple[str, IgnoreRules]]:
-    """Return the levels with the ignore file of one more folder, where it has one. `fd` is that folder, or the root."""
+    """Return the levels plus the ignore file of one more folder, if it has one. `fd` is that folder, or the root."""
     name = (prefix if relative is None else relative) + ".gitignore"
     text = _ignore_text(fd, name)
     rules = parse_rules(text) if text else None
@@ -365,7 +365,7 @@ def ignore_files_above(root: Path, top: Path) -> list[tuple[str, IgnoreRules]]:
 
 
 def rules_in(path: Path) -> IgnoreRules:
-    """Return the rules of an ignore file somewhere; none if it cannot be read."""
+    """Return the rules of an ignore file; none if it cannot be read."""
     try:
         data = path.read_bytes()[:_LARGEST_IGNORE_FILE]
     except OSError:
@@ -382,7 +382,7 @@ def _pack_stat(found: os.stat_result) -> Seen:
 
 
 def stamp_content(found: os.stat_result) -> tuple[int, int, int]:
-    """Return what stays the same until a file is written, whatever its mode."""
+    """Return the values that change only when a file is written, whatever its mode."""
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 

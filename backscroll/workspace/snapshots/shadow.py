@@ -1,8 +1,9 @@
-"""Snapshots in a git repository of our own, beside the user's.
+"""Keep snapshots in our own git repository, separate from the user's.
 
 Owns taking, comparing and reading snapshots with git. A snapshot is a tree with two folders: `files` (contents) and `unkept` (for
 files that are too large, secret or unreadable: a few lines with hash and size). It is named by its hash and kept alive by a
-reference of the same name, so that git's tidying never drops it. Refuses: the user's `.git`, index, hooks, settings, filters.
+reference of the same name, so that git's garbage collection never deletes it. Never uses the user's `.git`, index, hooks,
+settings or filters.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from backscroll.workspace.snapshots.shadow_objects import Objects, clear_stale, 
 from backscroll.workspace.snapshots.snapshots import FileTraces, SnapshotFile
 
 _DIFF = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv")
-_EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # the content of nothing: it tells nothing, and many files have it
+_EMPTY = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # the empty content: reveals nothing, and many files have it
+)
 T = TypeVar("T")
 
 
@@ -58,7 +61,7 @@ class GitKeeper(Keeper[Objects]):
             if not entry.kept
         }
         files, beside = put.put_tree(kept), put.put_tree(unkept)
-        # The seal is a reference to nothing, of the sort that git uses for submodules: it only makes the name what it is.
+        # The seal is a dangling submodule-style entry that only affects the name.
         seal = self._kept.seal(f"{files} {beside}".encode()).hex()[:40]
         name = put.put_tree(
             {"files": (b"40000", files), "seal": (b"160000", seal), "unkept": (b"40000", beside)}
@@ -102,7 +105,7 @@ class GitKeeper(Keeper[Objects]):
         return merge_unkept(parse_changes(out), self._unkept(before), self._unkept(after))
 
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and a long diff is cut with a note."""
         changes = wanted_paths(self.compare(before, after), paths)
         wanted = [
             path for change in changes if change.kept for path in (change.path, change.old_path) if path
@@ -110,7 +113,7 @@ class GitKeeper(Keeper[Objects]):
         unkept = "".join(unkept_line(change) for change in changes if not change.kept)
         if not wanted:
             return cut_diff(unkept, longest)
-        # A command line has no room for thousands of names; a diff of so many files would be cut anyway.
+        # A command line cannot hold thousands of names; such a diff would be cut anyway.
         named = ["--", *wanted] if paths and len(wanted) <= 1000 else []
         out, more = self._retry_repaired(
             lambda: read_git(
@@ -161,7 +164,7 @@ class GitKeeper(Keeper[Objects]):
         return ran.code == 0
 
     def tidy(self) -> None:
-        """Pack what is kept; drops nothing."""
+        """Pack the repository; deletes nothing."""
         clear_stale(self._contents.folder)
         self._git("pack-refs", "--all")
         self._git("repack", "-a", "-d", "-q", "--keep-unreachable")
@@ -200,7 +203,7 @@ class GitKeeper(Keeper[Objects]):
         return run_git(arguments, cwd=self._contents.folder, git_dir=self._contents.folder).out
 
     def _retry_repaired(self, work: Callable[[], T]) -> T:
-        """Run it; where something is damaged, keep again what the folder still holds, and try once more."""
+        """Run the work; if something is damaged, store again what the folder still has, and retry once."""
         try:
             return work()
         except GitFailed:
@@ -222,7 +225,7 @@ class GitKeeper(Keeper[Objects]):
 
 
 def _ref(snapshot: str) -> str:
-    """Return the reference of a snapshot: it leads to its tree, also where that had to be rewritten."""
+    """Return the reference of a snapshot, which points to its tree even after a rewrite."""
     return f"refs/snapshots/{snapshot}"
 
 
@@ -247,7 +250,7 @@ def _unsound(place: Path) -> str:
 
 
 def _create(place: Path) -> None:
-    """A new bare repository. Made beside and moved into place, so that it is there whole or not at all."""
+    """Create a bare repository atomically: built beside and moved into place."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix="new-"))
@@ -270,7 +273,7 @@ def _create(place: Path) -> None:
 
 
 def _formats() -> list[str]:
-    """Return the formats that we write, named where git knows the word: newer ones prefer others."""
+    """Return the options for the formats we write, if git supports them: newer versions default to others."""
     version = git_version()
     if version is None:
         return []

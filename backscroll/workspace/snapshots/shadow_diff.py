@@ -1,6 +1,6 @@
-"""Parsing `git diff-tree` and `ls-tree` output, and the pointers for files whose content was not kept.
+"""Parse `git diff-tree` and `ls-tree` output, and the pointers for files whose content was not kept.
 
-Owns the parsing of `diff-tree` and `ls-tree` with their zero-separated output. Refuses: running git.
+Zero-separated output only. Does not run git.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WHYS: dict[str, Why] = {
 
 
 def pointer(entry: SnapshotFile) -> bytes:
-    """Return the lines that are kept instead of a content."""
+    """Return the lines stored instead of a content."""
     return f"content not kept: {entry.why}\nhash {entry.hash}\nsize {entry.size}\n".encode()
 
 
@@ -32,7 +32,7 @@ def parse_pointer(data: bytes, entry: SnapshotFile) -> SnapshotFile:
 
 
 def parse_tree(out: bytes) -> dict[str, SnapshotFile]:
-    """`ls-tree -r -z`, with or without sizes."""
+    """Parse `ls-tree -r -z`, with or without sizes."""
     entries: dict[str, SnapshotFile] = {}
     for record in out.split(b"\0"):
         if not record:
@@ -48,7 +48,7 @@ def parse_tree(out: bytes) -> dict[str, SnapshotFile]:
 
 
 def parse_changes(out: bytes) -> list[FileChange]:
-    """`diff-tree -r -M -z --raw --numstat`: first all the changes, then the counted lines of each."""
+    """Parse `diff-tree -r -M -z --raw --numstat`: all changes, then the line counts of each."""
     pieces = out.split(b"\0")
     changes: dict[str, FileChange] = {}
     at = 0

@@ -1,8 +1,8 @@
-"""Erasing contents from our own git repository.
+"""Erase contents from our own git repository.
 
 Owns walking through all trees at once (each is read once, however many snapshots share it), the references that lead from a
-snapshot's name to its new tree, and git's sweeping. Refuses: the journal and the order of things (`workspace/snapshots/keeper`,
-`workspace/snapshots/erasure`).
+snapshot's name to its new tree, and git's garbage collection. Journal and sequence: `workspace/snapshots/keeper`,
+`workspace/snapshots/erasure`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from backscroll.workspace.snapshots.shadow_objects import TEMPORARY, Objects, wr
 from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
 _FOLDER = b"40000"
-_PORTION = 2000  # trees that are asked for at once
+_PORTION = 2000  # trees requested at once
 
 #: Mode, name and hash of what is in a folder.
 Item = tuple[bytes, bytes, str]
@@ -29,7 +29,7 @@ Item = tuple[bytes, bytes, str]
 
 @dataclass(slots=True)
 class Trees:
-    """All trees of a repository, and those that are written instead of some."""
+    """All trees of a repository, and their replacements."""
 
     objects: Objects
     known: dict[str, tuple[Item, ...]] = field(default_factory=dict[str, tuple[Item, ...]])
@@ -37,7 +37,7 @@ class Trees:
     _cleaned: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def load(self) -> None:
-        """Read all of them."""
+        """Read all trees."""
         listed = self._git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
         names = [line.split()[0] for line in listed.splitlines() if line.endswith(b" tree")]
         for start in range(0, len(names), _PORTION):
@@ -48,7 +48,7 @@ class Trees:
         return run_git(arguments, cwd=self.objects.folder, git_dir=self.objects.folder, stdin=stdin).out
 
     def snapshots(self) -> dict[str, str]:
-        """Return the name of every snapshot, and the tree that it is now."""
+        """Return the name of every snapshot with its current tree."""
         out = self._git("for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/snapshots")
         return dict(line.split() for line in out.decode("ascii").splitlines())
 
@@ -74,7 +74,7 @@ class Trees:
         return next((h for mode, name, h in self._items(tree) if name == last and mode != _FOLDER), "")
 
     def flat(self, tree: str) -> Iterator[Item]:
-        """Yield every file below a tree, with its path for a name."""
+        """Yield every file below a tree, with its path as the name."""
         for mode, name, hashed in self._items(tree):
             if mode != _FOLDER:
                 yield mode, name, hashed
@@ -94,7 +94,7 @@ class Trees:
         return self._found[tree]
 
     def remove_contents(self, tree: str, names: Collection[str]) -> str | None:
-        """Return the tree without these contents; None if nothing else is in it."""
+        """Return the tree without these contents; None if nothing is left."""
         if not self.holding(tree, names):
             return tree
         if tree not in self._cleaned:
@@ -128,7 +128,7 @@ def _parse_tree(data: bytes) -> Iterator[Item]:
 
 
 def rewrite(trees: Trees, erasure: SnapshotErasure, tick: Tick) -> int:
-    """Give every snapshot that names an erased content a tree that does not; return how many there were."""
+    """Rewrite the tree of every snapshot that refers to an erased content; return how many."""
     objects = trees.objects
     count = 0
     for name, tree in sorted(trees.snapshots().items()):
@@ -155,7 +155,7 @@ def rewrite(trees: Trees, erasure: SnapshotErasure, tick: Tick) -> int:
 def _replace_pointer(
     objects: Objects, erasure: SnapshotErasure, path: bytes, mode: bytes, name: str
 ) -> SnapshotFile | None:
-    """Return what stands instead of a file of which only a hash was kept; None if it stays."""
+    """Return the replacement of a file of which only a hash was kept; None if it stays."""
     if os.fsdecode(path) not in erasure.paths:
         return None
     data = objects.read(name)
@@ -166,7 +166,7 @@ def _replace_pointer(
 
 
 def sweep(objects: Objects, erasure: SnapshotErasure, tick: Tick) -> None:
-    """Drop every object that no snapshot names any more, out of packs too, and look whether they are gone."""
+    """Delete every unreferenced object, in packs too, and verify that they are gone."""
     folder = objects.folder
     for left in _half_written(folder):
         tick("half written")
@@ -188,7 +188,7 @@ def sweep(objects: Objects, erasure: SnapshotErasure, tick: Tick) -> None:
 
 
 def _half_written(folder: Path) -> list[Path]:
-    """Return what killed processes left; no other process is at work now."""
+    """Return partial files of killed processes; no other process is running now."""
     objects = folder / "objects"
     return sorted(
         {

@@ -1,8 +1,8 @@
-"""Git objects of our own repository, read and written without starting git.
+"""Read and write git objects of our own repository without starting git.
 
-Owns contents and trees as git stores them: one compressed file for each, named by its hash. Refuses: comparing (git does that,
-`workspace/snapshots/shadow`). Writing them here means that a file is read once, by us, following no link and through no filter or
-line end conversion, and that two processes never wait for each other: an object is a file that appears whole under its own name.
+Owns contents and trees as git stores them: one compressed file each, named by its hash. Comparison is git's work
+(`workspace/snapshots/shadow`). Writing them here means that a file is read once, without following links and without filters
+or line end conversion, and that processes never wait for each other: an object is written atomically under its own name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from backscroll.workspace.git.modes import MODES
 from backscroll.workspace.snapshots.scan import Hasher
 from backscroll.workspace.snapshots.snapshots import SnapshotFile
 
-TEMPORARY = "tmp_obj_"  # git's own name for what a killed process leaves behind
+TEMPORARY = "tmp_obj_"  # git's own prefix for temporary objects
 _STALE = 86_400.0  # seconds
 
 
@@ -43,7 +43,7 @@ class Objects:
         return _sha1(b"blob %d\0" % len(data), data).hexdigest()
 
     def hasher(self, size: int) -> Hasher:
-        """Return the same hash piece by piece."""
+        """Return a hasher for the same hash piece by piece."""
         return _sha1(b"blob %d\0" % size)
 
     def put_tree(self, entries: Mapping[str, tuple[bytes, str]]) -> str:
@@ -52,7 +52,7 @@ class Objects:
         for path, (mode, name) in entries.items():
             folder, _, last = path.rpartition("/")
             _folder(folders, folder)[os.fsencode(last)] = (mode, name)
-        # The deepest first, so that a folder's hash is known when the one above is written.
+        # Deepest first, so that a folder's hash is known when its parent is written.
         for folder in sorted(folders, key=lambda one: one.count("/") + bool(one), reverse=True):
             if folder:
                 above, _, last = folder.rpartition("/")
@@ -83,7 +83,7 @@ class Objects:
         return self.folder / "objects" / name[:2] / name[2:]
 
     def read(self, name: str) -> bytes | None:
-        """Return a content by its hash; None if it is not here, or damaged."""
+        """Return a content by its hash; None if missing or damaged."""
         try:
             whole = zlib.decompress(self._place(name).read_bytes())
         except (OSError, zlib.error):
@@ -101,19 +101,19 @@ class Objects:
         return ran.out if ran.code == 0 else None
 
     def drop_damaged(self, name: str) -> None:
-        """Make room for a sound copy of an object that cannot be read."""
+        """Remove an unreadable object, to make room for an intact copy."""
         self.written.discard(name)
         with contextlib.suppress(OSError):
             self._place(name).unlink()
 
 
 def mode_of(entry: SnapshotFile) -> bytes:
-    """Git's mode of a file."""
+    """Return git's mode of a file."""
     return MODES[entry.kind].encode()
 
 
 def write_whole(target: Path, data: bytes) -> None:
-    """A file that is there whole or not at all, also when two processes write it."""
+    """Write a file atomically, even if two processes write it at once."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=TEMPORARY)
     try:
@@ -127,7 +127,7 @@ def write_whole(target: Path, data: bytes) -> None:
 
 
 def clear_stale(folder: Path) -> None:
-    """Remove what processes that were killed left half written, a day later."""
+    """Remove partial files of killed processes after a day."""
     oldest = time.time() - _STALE
     for path in sorted([*folder.rglob(f"{TEMPORARY}*"), *folder.parent.glob("new-*")]):
         with contextlib.suppress(OSError):
@@ -136,7 +136,7 @@ def clear_stale(folder: Path) -> None:
 
 
 def _folder(folders: dict[str, dict[bytes, tuple[bytes, str]]], path: str) -> dict[bytes, tuple[bytes, str]]:
-    """Return the folder at a path, made with all that are above it."""
+    """Return the folder at a path, created with its parents."""
     found = folders.get(path)
     if found is None:
         found = folders[path] = {}

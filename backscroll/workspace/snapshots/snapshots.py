@@ -1,7 +1,7 @@
 """The protocol of all keepers of snapshots.
 
-Owns the protocol and the choice of a keeper. Two keepers: `shadow` (a git repository beside the user's, which never touches theirs)
-and `hash_store` (no git on this machine: contents by their hash). Refuses: the log (`engine/folder/workroom`).
+Two keepers implement it: `shadow` (a git repository separate from the user's) and `hash_store` (without git: contents by
+their hash). Logging: `engine/folder/workroom`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backscroll.workspace.git.modes import Kind
 
 #: Why the content of a file was not kept.
 Why: TypeAlias = Literal["", "large", "secret", "unreadable", "erased"]
-#: How the hash of an erased content begins: the rest is a mark that tells nothing.
+#: Prefix of the hash of an erased content: the rest is a mark that reveals nothing.
 ERASED = "erased:"
 
 
@@ -37,7 +37,7 @@ class SnapshotFile:
 
 @dataclass(frozen=True, slots=True)
 class FileTraces:
-    """What snapshots hold of a file."""
+    """What snapshots contain of a file."""
 
     names: frozenset[str] = frozenset()  # hashes of its contents
     versions: int = 0  # contents, and marks of contents that were never kept
@@ -68,7 +68,7 @@ class Snapshots(Protocol):
         ...
 
     def diff(self, before: str, after: str, paths: Sequence[str] = (), *, longest: int = 200_000) -> str:
-        """Return the same as a unified diff; binary files are only named, and what is too long is cut and says so."""
+        """Return the same as a unified diff; binary files are only named, and a long diff is cut with a note."""
         ...
 
     def files(self, snapshot: str) -> dict[str, str]:
@@ -80,7 +80,7 @@ class Snapshots(Protocol):
         ...
 
     def now(self) -> dict[str, SnapshotFile]:
-        """Return every file of the folder as it is now, in the same terms; no snapshot is taken and nothing is kept."""
+        """Return every file of the folder as it is now, in the same form; no snapshot is taken and nothing is stored."""
         ...
 
     def holds(self, name: str) -> bool:
@@ -88,7 +88,7 @@ class Snapshots(Protocol):
         ...
 
     def content(self, name: str) -> bytes | None:
-        """Return a content by its hash, in whichever snapshot it was; None if none is kept. Quicker than `read` for many."""
+        """Return a content by its hash, from any snapshot; None if it is not stored. Faster than `read` for many."""
         ...
 
     def name(self, data: bytes) -> str:
@@ -109,15 +109,15 @@ class Snapshots(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What happened to the keeper that a person should know: that it had to start over, for one."""
+        """Notes on the keeper for the user: that it had to start over, for one."""
         ...
 
     def tidy(self) -> None:
-        """Make what is kept smaller; drops nothing. Worth it now and then, never needed."""
+        """Compact the storage; deletes nothing. Occasionally useful, never required."""
         ...
 
     def keep(self, data: bytes) -> str:
-        """Keep a content that may be in no file any more; return its hash."""
+        """Store a content that may no longer be in any file; return its hash."""
         ...
 
     def compose_snapshot(self, entries: Mapping[str, SnapshotFile]) -> str:
@@ -125,7 +125,7 @@ class Snapshots(Protocol):
         ...
 
     def find_held(self, paths: Collection[str], names: Collection[str] = ()) -> FileTraces:
-        """Return what all snapshots hold of some files, and of contents named by their hashes."""
+        """Return what all snapshots contain of some files, and of contents given by hash."""
         ...
 
     def erase(self, names: Collection[str], paths: Collection[str] = ()) -> int:

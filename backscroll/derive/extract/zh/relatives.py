@@ -28,7 +28,7 @@ class FamilyTie(NamedTuple):
     other: str  # owner: name or pronoun marker, not yet resolved
     past: bool = False
     denied: bool = False
-    alias: str = ""  # `one` has no name beside the tie
+    alias: str = ""  # the phrase for `one`, if known only by the tie
 
 
 @cache

@@ -150,7 +150,7 @@ def best(shelf: VectorCache, bits: bytes, sought: VectorFilter, most: int) -> li
 
 
 def _fitting(rows: Whole, sought: VectorFilter) -> Whole | None:
-    """Return the indexes of matching rows; None if there is no condition."""
+    """Return the indexes of matching rows; None without a condition."""
     import numpy as np
 
     conditions: list[Any] = []

@@ -127,13 +127,13 @@ class ChoiceList:
 
     @property
     def shown(self) -> list[int]:
-        """Return the options that match the filter: every word of it, in any order."""
+        """The options that match the filter: every word of it, in any order."""
         words = self.take_typed_text.casefold().split()
         return [n for n, o in enumerate(self.options) if all(w in o.casefold() for w in words)]
 
     @property
     def chosen(self) -> int | None:
-        """Return the selected option."""
+        """The selected option."""
         shown = self.shown
         return shown[min(self.mark, len(shown) - 1)] if shown else None
 

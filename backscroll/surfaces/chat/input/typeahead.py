@@ -44,7 +44,7 @@ class TypeaheadGuard:
 
     @property
     def typing(self) -> bool:
-        """Return True if the user was just typing: the question waits until they pause."""
+        """True if the user was just typing: the question waits until they pause."""
         return self._get_remaining_pause() > 0
 
     def begin(self, app: Application[Any], away: str | None) -> None:

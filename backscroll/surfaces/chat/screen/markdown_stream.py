@@ -55,13 +55,13 @@ class MarkdownStream:
 
     @property
     def is_table(self) -> bool:
-        """Return True if the open block is a table: each new row may change the width of all."""
+        """True if the open block is a table: each new row may change the width of all."""
         lines = self._text.lstrip("\n").split("\n", 2)
         return len(lines) > 1 and "|" in lines[0] and set(lines[1]) <= set("|-: ") and "-" in lines[1]
 
     @property
     def is_single(self) -> bool:
-        """Return True if the open text is certainly one block, not two of which the second is still undecided."""
+        """True if the open text is certainly one block, not two of which the second is still undecided."""
         return len(_starts(_parser().parse(self._text))) == 1
 
     def feed(self, piece: str) -> list[MarkdownBlock]:

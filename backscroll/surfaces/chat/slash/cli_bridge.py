@@ -58,7 +58,7 @@ class TalkScreen(Screen):
 
     @property
     def can_ask(self) -> bool:
-        """Return True: a user is present."""
+        """Always True: a user is present."""
         return True
 
     def asks(self, question: str) -> bool:
@@ -84,11 +84,11 @@ class TalkSession(CliSession):
 
     @property
     def has_store(self) -> bool:
-        """Return True: the store is open."""
+        """Always True: the store is open."""
         return True
 
     def settings(self) -> Settings:
-        """The settings of the open store."""
+        """Return the settings of the open store."""
         return self._talk.engine.settings
 
     def engine(self, *, make: bool = False) -> Engine:  # noqa: ARG002 - the signature of the session

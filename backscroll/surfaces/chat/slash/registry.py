@@ -45,7 +45,7 @@ def is_slash(text: str) -> bool:
 
 
 def near(name: str) -> list[str]:
-    """Names that the user may have meant."""
+    """Return names that the user may have meant."""
     known = {word: slash.name for slash in SLASHES for word in (slash.name, *slash.aliases) if len(word) > 1}
     begins = [n for word, n in known.items() if len(name) > 1 and word.startswith(name)]
     close = [known[word] for word in get_close_matches(name, known, n=3, cutoff=0.6)]

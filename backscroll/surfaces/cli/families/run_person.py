@@ -67,7 +67,7 @@ class AttendedPerson(UnattendedPerson):
         self.asking = False  # a key that stops the run must reach the code that waits for a line
 
     def approve(self, proposals: Sequence[Proposal]) -> Sequence[Decision]:
-        """One question after another; each has its own answer and its own reason."""
+        """Ask one question after another; each has its own answer and its own reason."""
         return [self._ask_decision(proposal) for proposal in proposals]
 
     def judge(self, result: str, command: str = "") -> Judgement:
