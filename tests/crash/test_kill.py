@@ -62,7 +62,7 @@ for number in range(int(sys.argv[2])):
 
 @pytest.mark.crash
 def test_store_killed_during_creation_can_be_opened(tmp_path: Path) -> None:
-    """Killed while it makes the file and its tables, a program leaves nothing that the next one cannot use."""
+    """Killed while it creates the file and its tables."""
     command = [sys.executable, "-c", CREATION, str(tmp_path), "60"]
     done = programs.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")

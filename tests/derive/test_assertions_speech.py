@@ -90,7 +90,7 @@ def test_injected_blocks_are_ignored(injected: str, role: Role) -> None:
 
 @pytest.mark.parametrize("injected", INJECTED)
 def test_assistant_repeating_an_injected_block_is_ignored(injected: str) -> None:
-    """A reply that says again what a memory said is not new evidence for it."""
+    """A reply that repeats a memory is not new evidence for it."""
     turn = [
         message("user", f"Who is she?\n\n{injected}", seq=1),
         message("assistant", "As I recall: well. Zara is a spy. Shall we go on?", seq=2),
@@ -138,7 +138,7 @@ def test_generated_hidden_and_system_messages_do_not_count() -> None:
 
 
 def test_reasoning_and_tool_output_are_ignored() -> None:
-    """Only what was said aloud."""
+    """Only text counts."""
     turn = [
         message("user", "Look it up.", seq=1),
         message("assistant", Reasoning("Zara is a spy."), ToolCall("1", "recall", {"q": "Zara"}), seq=2),
@@ -152,7 +152,7 @@ def test_reasoning_and_tool_output_are_ignored() -> None:
 
 
 def test_reply_that_paraphrases_a_tool_result_is_no_evidence() -> None:
-    """In other words, too: names and values that only the tool gave are left out, the user's own are not."""
+    """Names and values that only the tool gave are left out; the user's own stay."""
     turn = [
         message("user", "Is Tom in there? My sister Anna lives in Oslo.", seq=1),
         message("assistant", ToolCall("1", "lookup", {"q": "Tom"}), seq=2),
@@ -252,7 +252,7 @@ def test_pathological_text_is_cleaned_in_linear_time(text: str) -> None:
     ],
 )
 def test_language_of_a_sentence(sentence: str, tongue: str) -> None:
-    """English and Chinese with names of the other; nothing else is taken for one of them."""
+    """English and Chinese, with names in the other language; other languages are neither."""
     assert tongue_of(sentence) == tongue
 
 

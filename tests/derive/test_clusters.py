@@ -9,7 +9,7 @@ from backscroll.derive.essence.clusters import clusters, likeness, pieces
 
 
 def test_similar_texts_form_one_group() -> None:
-    """Other endings and a few other words do not make it another thing."""
+    """Word endings and a few different words do not matter."""
     texts = [
         "Please implement the login form for the shop",
         "数据库连接失败，请检查端口配置",

@@ -92,7 +92,7 @@ def test_json_logs_are_read_as_logs() -> None:
 
 
 def test_search_for_an_error_is_digested_as_a_search() -> None:
-    """Matches are shown by file and line, also when the search was for an error."""
+    """Matches are shown by file and line."""
     found = "\n".join(f"src/part{n}.py:{n + 1}: raise ValueError('bad')  # error: {n}" for n in range(40))
     assert summary("bash", {"command": "grep -rn error src"}, found).startswith(
         "40 matches in 40 files: src/part0.py:1"
@@ -112,7 +112,7 @@ def test_search_for_an_error_is_digested_as_a_search() -> None:
     ],
 )  # fmt: skip
 def test_log_line_body_and_level_are_parsed(line: str, said: str, level: LogLevel) -> None:
-    """The words, and the level that the line gives itself."""
+    """The text after timestamp and prefix, and the level stated by the line."""
     assert (body(line), loudness(line)) == (said, level)
 
 

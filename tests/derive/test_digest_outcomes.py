@@ -469,7 +469,7 @@ def test_digest_room_grows_with_the_result_up_to_a_limit() -> None:
 
 
 def test_huge_result_is_read_at_both_ends() -> None:
-    """What is in the middle of megabytes is only counted."""
+    """The middle is only counted."""
     text = "def first_function():\n    pass\n" + "x = 1\n" * 400_000 + "def last_function():\n    pass\n"
     summary = digest("Read", {"path": "a.py"}, text).summary
     assert summary.startswith("400004 lines")

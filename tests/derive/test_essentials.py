@@ -69,7 +69,7 @@ def test_announced_list_is_kept_with_its_items() -> None:
 
 
 def test_latest_todo_list_of_a_tool_wins() -> None:
-    """Claude's and Codex' lists, Cline's boxes: what is completed goes, what is left out of the next list goes too."""
+    """Lists of Claude and Codex, boxes of Cline: completed items and items missing from the next list are dropped."""
     talk = Talk()
     talk.use(
         "TodoWrite",
@@ -188,7 +188,7 @@ def things(kind: EssentialKind, number: int, weight: float = 1.0) -> Essential:
 
 
 def test_essentials_over_the_limit_are_counted() -> None:
-    """The weightiest stay; the count says how many did not."""
+    """The most important ones stay; the rest are counted."""
     many = CARRIED[EssentialKind.ERROR] + 5
     got = fold(things(EssentialKind.ERROR, n, 2.0 if n == 0 else 1.0) for n in range(many))
     assert len(got.open) == CARRIED[EssentialKind.ERROR]

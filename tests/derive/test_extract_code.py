@@ -91,7 +91,7 @@ def test_failed_call_makes_no_change_claim() -> None:
 
 
 def test_moved_file_claims_its_destination() -> None:
-    """The destination is shown too."""
+    """The new path replaces the old one."""
     found = read(turn("Do it.", ("Bash", {"command": "git mv src/a.py src/b.py"}, "")))
     assert {("src/a.py", "status", "moved"), ("src/b.py", "replaces", "src/a.py")} <= told(found)
 
@@ -164,7 +164,7 @@ def test_definitions_and_packages_by_file_ending(
     ],
 )
 def test_packages_are_read_from_install_commands(command: str, names: set[tuple[str, str]]) -> None:
-    """What is installed, with its version; options, files and addresses are not packages."""
+    """With versions; options, files and URLs are not packages."""
     assert {(p.name, p.version) for p in packages_of(command)} == names
 
 
@@ -192,7 +192,7 @@ FAILS = 'Traceback (most recent call last):\n  File "src/app.py", line 3, in go\
 
 
 def test_error_opens_and_is_fixed_by_the_change() -> None:
-    """Open with its message and file; fixed by what was changed before the same command succeeded."""
+    """The error has message and file; the change before the command succeeded fixes it."""
     rows = (
         "Please run the tests.",
         ("Bash", {"command": "pytest -q"}, FAILS),
@@ -262,7 +262,7 @@ def test_failed_build_is_recognised_from_its_output() -> None:
     ],
 )  # fmt: skip
 def test_error_names_and_places_are_read(text: str, name: str | None, place: str) -> None:
-    """Of several languages, with the place in the user's own code; source code that speaks of errors has none."""
+    """In several languages, with the place in the user's own code; source code that mentions errors has none."""
     found = trouble_in(text)
     assert (found.name if found else None) == name
     assert (found.place if found else "") == place
@@ -295,7 +295,7 @@ def said(text: str, role: Role = "user") -> set[tuple[str, str, str]]:
     ],
 )
 def test_replacement_decision_is_read(text: str, new: str, old: str) -> None:
-    """The decision, what it concerns, and what takes whose place."""
+    """The decision, its subject, and what replaces what."""
     found = said(text)
     assert (new, "replaces", old) in found
     names = {subject for subject, predicate, _ in found if predicate == "concerns"}
@@ -341,7 +341,7 @@ def test_questions_and_guesses_are_not_decisions(text: str) -> None:
 
 
 def test_announced_steps_of_a_model_are_not_decisions() -> None:
-    """And a report of what was done is not a decision either, though it says what replaced what."""
+    """Nor are reports of what was done, although they state what replaced what."""
     assert not any(p == "concerns" for _, p, _ in said("Let's use grep to find `main.py`.", "assistant"))
     done = said("Replaced `os.chdir` with `monkeypatch.chdir` in `test_a.py`.", "assistant")
     assert ("monkeypatch.chdir", "replaces", "os.chdir") in done
@@ -371,7 +371,7 @@ def test_everyday_decisions_are_ignored_without_code() -> None:
     ],
 )
 def test_function_is_defined_in_the_stated_file(text: str, name: str, path: str) -> None:
-    """Where the sentence says that the file holds it."""
+    """If the sentence says that the file contains it."""
     assert (name, "defined_in", path) in said(text)
 
 

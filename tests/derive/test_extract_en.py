@@ -125,7 +125,7 @@ def test_stated_facts_are_found(text: str, expected: set[tuple[str, ...]]) -> No
     ],
 )
 def test_unasserted_statements_make_no_sure_claims(text: str) -> None:
-    """Questions, conditions, wishes, guesses, hearsay and the past give hints at the most."""
+    """Questions, conditions, wishes, guesses, hearsay and the past give low confidence at most."""
     assert not [
         c for c in claims(text) if c.predicate == "lives_in" and c.sure >= 0.5 and c.kind is not Claim.END
     ]
@@ -148,7 +148,7 @@ def test_unasserted_statements_make_no_sure_claims(text: str) -> None:
     ],
 )
 def test_capitalised_words_are_not_always_names(text: str) -> None:
-    """Openers, sounds, headings, code, tables, days and nationalities are not taken for names."""
+    """Sentence openers, sounds, headings, code, tables, days and nationalities are not names."""
     assert [c.subject for c in claims(text) if c.kind is Claim.NODE] == []
 
 
@@ -236,7 +236,7 @@ def test_long_message_is_read_at_both_ends() -> None:
      "他是我的朋友。", "\n", "\ud800 Tom ", "Tom's ", "\u200b", "not ", "my my "],
 )  # fmt: skip
 def test_long_repetitive_text_is_read_in_linear_time(piece: str) -> None:
-    """A quarter of a megabyte of one thing neither hangs nor crashes."""
+    """A quarter of a megabyte of one repeated piece."""
     text = piece * (200_000 // len(piece))
     assert all(claim.subject and 0 < claim.sure <= 1 for claim in read([Utterance(text)]))
 
@@ -261,7 +261,7 @@ def test_any_text_can_be_read_and_reads_the_same_again(text: str) -> None:
 
 
 def test_predicates_of_the_rules_are_in_the_ontology() -> None:
-    """Every relation that a verb or a word for a relative makes is known as a relation, every attribute as none."""
+    """Relations of verbs and kinship words are relations there; attributes are not."""
     from backscroll.derive.extract.en.actions import verbs
     from backscroll.derive.extract.en.grammar.phrases import kin
     from backscroll.derive.extract.ontology import is_relation, predicate

@@ -84,7 +84,7 @@ def _row(a: Assertion) -> tuple[str, ...]:
     ],
 )
 def test_facts_about_people_are_found(text: str, wanted: tuple[str, ...]) -> None:
-    """Each sentence gives the claim that a reader would take from it."""
+    """Each sentence gives the expected claim."""
     assert wanted in told(text)
 
 
@@ -103,7 +103,7 @@ def test_clauses_after_a_naming_describe_the_named_person() -> None:
 
 
 def test_feelings_for_somebody_are_not_their_feelings() -> None:
-    """为你感到高兴 says nothing about how you feel."""
+    """为你感到高兴 says nothing about the addressee's feelings."""
     assert not {row for row in told("我真为你感到高兴。") if row[1] == "assistant"}
 
 
@@ -187,7 +187,7 @@ def test_narration_between_asterisks_is_read() -> None:
     ],
 )
 def test_questions_and_suppositions_make_no_claims(text: str) -> None:
-    """What is asked, wished or supposed is not held true."""
+    """Nor do wishes."""
     assert not {row for row in told(text) if row[0] in ("relation", "attribute")}
 
 
@@ -208,7 +208,7 @@ def test_denial_makes_no_positive_claim() -> None:
 
 
 def test_bare_answer_completes_the_question() -> None:
-    """What the question asks of, the answer fills in."""
+    """The question names subject and predicate, the answer the value."""
     found = told("你知道《远山的灯》这部电影吗？导演是谁？", "是周明远。")
     assert ("relation", "远山的灯", "directed_by", "周明远") in found
 
@@ -244,14 +244,14 @@ def test_facts_about_a_place_are_found(answer: str, wanted: tuple[str, ...]) -> 
 
 
 def test_rating_does_not_belong_to_the_street_of_an_address() -> None:
-    """What the turn does not name stays a pronoun for the fold; a part of its address is not it."""
+    """The subject stays a pronoun for the fold to resolve."""
     found = told("这家餐馆的地址在哪？", "地址是松林路12号，评分4.5分。")
     assert ("attribute", "@it", "rating", "4.5分") in found
     assert not {row for row in found if row[1] == "松林路"}
 
 
 def test_possessive_phrase_becomes_an_attribute() -> None:
-    """X的…是…: a known word gives a known predicate."""
+    """In X的…是…, a known word gives a known predicate."""
     found = told("青年读书会的持续时间是三天。青年读书会的地点是广东广州。")
     assert ("attribute", "青年读书会", "duration", "三天") in found
     assert ("relation", "青年读书会", "located_in", "广东广州") in found
@@ -310,7 +310,7 @@ def test_long_message_is_read_at_both_ends() -> None:
     ],
 )
 def test_repetitive_text_is_read_in_time(piece: str) -> None:
-    """200 kB of a piece that rules begin with comes to an end, and says little."""
+    """200 kB of a piece with which rules begin; it gives few claims."""
     assert len(claims(piece * (200_000 // len(piece)))) < 200
 
 

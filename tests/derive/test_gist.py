@@ -189,7 +189,7 @@ def test_summary_merges_similar_sentences() -> None:
 
 
 def test_letting_go_clears_all_text_caches() -> None:
-    """What is remembered to be quick can be dropped, and nothing changes but the time."""
+    """Results stay the same."""
     talk = Talk()
     talk.say("user", "We must ship on Friday, whatever happens.")
     before = gist_messages(talk.messages)

@@ -35,7 +35,7 @@ def test_user_sentence_scores_higher_than_a_reply() -> None:
 
 
 def test_pins_references_and_recency_raise_the_score() -> None:
-    """What the caller passes in counts, and the reasons say so."""
+    """The reasons name them."""
     message = Talk().say("assistant", "The table has three columns.")
     plain = weigh_message(message)
     raised = weigh_message(replace(message, pinned=True), referenced=3, recency=0.5)

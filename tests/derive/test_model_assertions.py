@@ -57,7 +57,7 @@ def answer(*items: Any) -> str:
 
 
 def test_request_contains_turn_ontology_and_world() -> None:
-    """What was said, message by message; what programs put there is not; the ontology is suggested; data is in a frame."""
+    """Numbered messages without injected blocks, suggested predicates, and the data in a frame."""
     asked = planned(world="Mirelle is the queen.").ask
     body = asked.messages[0]["content"]
     assert "[1] user:" in body
@@ -225,7 +225,7 @@ def test_truncated_answer_is_refused() -> None:
 
 
 def test_last_attempt_keeps_valid_statements() -> None:
-    """The rest is counted; where nothing is right, nothing is kept."""
+    """Invalid ones are counted; without a valid one nothing is kept."""
     good, bad = item(), item(subject="Mirelle")
     with pytest.raises(FormatError, match="statement 2"):
         fold(planned(), answer(good, bad))

@@ -112,7 +112,7 @@ def test_operations_header_in_two_languages() -> None:
 
 
 def test_placeholder_becomes_a_fixed_sentence() -> None:
-    """The same text whatever tools did, so that a provider's cache survives."""
+    """The same text for any operations, so that a provider's cache stays valid."""
     filled, found = with_pointer("Be kind.\n{recent_operations}\nBe brief.")
     assert found
     assert filled == f"Be kind.\n{POINTER}\nBe brief."

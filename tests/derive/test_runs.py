@@ -192,7 +192,7 @@ HELD = ["待办", "lists of to-dos", "to-dos and done", "boxes and ticks", "deci
 
 @pytest.mark.parametrize("reader", HOLDING)
 def test_python_lines_grow_linearly(reader: str) -> None:
-    """Four times the text takes about four times the lines of Python, for everything that a reader holds."""
+    """Four times the text executes about four times the lines of Python, for every collecting reader."""
     read(reader, "Warm up, 他说。")
     for family in HELD:
         small, large = (_fresh_lines(reader, text_of(family, size)) for size in (2_500, 10_000))
@@ -205,7 +205,7 @@ def _fresh_lines(reader: str, text: str) -> int:
 
 
 def test_very_long_path_is_treated_as_data() -> None:
-    """Base64 looks like a path; held as one, every end of it would be compared: 20,000 letters made 40 MB of ends."""
+    """Base64 looks like a path; indexing every suffix of 20,000 letters took 40 MB."""
     found = findings([said(text_of("base64", 20_000)), said("See src/app.py.", 2)])
     assert [e.text for e in found.open] == ["src/app.py"]
     long = Essential(EssentialKind.PATH, text_of("/a/a", 20_000), Ref(THREAD, 1), Ref(THREAD, 1), "path", "p")

@@ -201,7 +201,7 @@ def said(window: Window, turns: int) -> Thread:
 
 
 def test_window_of_three_with_delay_one() -> None:
-    """Size 3, delay 1, six turns: the sixth makes the fourth due, and the second has left the window."""
+    """Six turns: the sixth makes the fourth due, and the second has left the window."""
     thread = said(Window(3, 1), 6)
     assert [m.due for m in thread.marks] == [3, 4, 5, 6, 0, 0]
     assert [m.pinned for m in thread.marks] == [5, 6, 0, 0, 0, 0]
@@ -219,7 +219,7 @@ def test_settled_turn_reopens_when_back_in_the_window() -> None:
 
 
 def test_deleted_waiting_turn_leaves_no_mark() -> None:
-    """What was never analysed has nothing to be kept for; what was is kept for its return."""
+    """An analysed turn keeps its mark for a possible restore."""
     thread = said(Window(3, 1), 4)
     thread.play("drop", 3, 0)
     assert len(list(thread.marks)) == 3

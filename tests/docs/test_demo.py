@@ -76,7 +76,7 @@ def test_demo_picture_is_self_contained(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_demo_picture_matches_the_cast(language: str, tmp_path: Path) -> None:
-    """Made once more from the cast, the picture is the same to the byte."""
+    """Rendering the cast again gives the same bytes."""
     cast = tmp_path / f"chat.{language}.cast"
     cast.write_bytes((HERE / cast.name).read_bytes())
     assert pictured(cast).read_bytes() == (HERE / f"chat.{language}.svg").read_bytes()

@@ -51,7 +51,7 @@ def _adjacent(page: Path, block: Block, following: Block) -> bool:
 
 @pytest.mark.parametrize("page", sorted({*_with("python"), *_with("console")}), ids=page_name)
 def test_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    """The blocks of a page run in order in one folder, and print what the page shows."""
+    """Blocks run in order in one folder and print the output shown."""
     language = "zh" if page.name.endswith(".zh-CN.md") else "en"
     try:
         with Workshop(tmp_path, language) as workshop:

@@ -46,7 +46,7 @@ def test_links_resolve(page: Path) -> None:
 
 @pytest.mark.parametrize("page", pages(), ids=page_name)
 def test_named_files_exist(page: Path) -> None:
-    """A path in backticks that begins at the root of the repository is there."""
+    """Paths in backticks relative to the repository root."""
     named = {found["path"].rstrip("/.") for found in _NAMED.finditer(prose(page))}
     plain = {path for path in named if not re.search(r"[*{}<>]|NNNN", path)}
     if page.parent.name == "rooms":  # the modules of a room are named from its own folder on

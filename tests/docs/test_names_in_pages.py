@@ -38,7 +38,7 @@ def _modules(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", TODAY, ids=page_name)
 def test_named_modules_exist(page: Path) -> None:
-    """A module in backticks that begins with its room is there; on the page of a room, names begin in the room too."""
+    """Modules in backticks that start with their room; on the page of a room, relative to it."""
     places = [tree.PACKAGE, *([tree.PACKAGE / page.stem] if page.parent.name == "rooms" else [])]
     missing = [
         path

@@ -76,7 +76,7 @@ def test_exit_codes_are_correct() -> None:
 
 
 def test_names_in_the_glossary_exist() -> None:
-    """What the glossary calls by a name of the code is there under that name."""
+    """Every name of code in the glossary."""
     missing: list[str] = []
     for row in re.findall(r"(?m)^\| [^|]+ \| [^|]+ \| ([^|]+) \|$", prose(DOCS / "glossary.md")):
         for name in re.findall(r"`([A-Za-z_.]+)(?:\(\))?`", row):

@@ -85,7 +85,7 @@ def test_every_method_is_listed() -> None:
 
 
 def test_command_and_method_share_their_verb() -> None:
-    """A command and the Python method beside it share their verb, unless the page gives a reason to differ."""
+    """Unless the page gives a reason to differ."""
     differ = {
         "chat", "check", "cost", "demo", "import", "learned", "log", "lore", "new", "run", "show", "work", "user list", "user show",
         "graph show", "task status", "task show", "memory show", "memory relevant",
@@ -101,7 +101,7 @@ def test_command_and_method_share_their_verb() -> None:
 
 
 def test_renamed_commands_are_listed() -> None:
-    """Every old command has a row; what it is called now exists."""
+    """Every old command has a row, and its new name exists."""
     text = prose(PAGE)
     known = {" ".join(words) for words, _ in commands()}
     for old, new in RENAMED.items():

@@ -78,7 +78,7 @@ def reply(thread: Thread, turn: int) -> Any:
 
 
 def test_window_of_three_over_six_turns(thread: Thread) -> None:
-    """Size 3, turns 1 to 6: the window is 3 to 5, and sending turn 6 made turn 4 due."""
+    """The window is turns 3 to 5, and sending turn 6 made turn 4 due."""
     assert thread.window.span == (3, 5)
     assert thread.window.target == 4
     assert [thread.window.eligible(n) for n in range(1, 7)] == [False, False, True, True, True, True]
@@ -185,7 +185,7 @@ def test_turns_back_in_the_window_follow_edits_again(thread: Thread) -> None:
 
 
 def test_sync_triggers_analysis_of_changed_turns(thread: Thread) -> None:
-    """SillyTavern sends everything every time: what it changed is analysed again."""
+    """SillyTavern sends the whole list every time; changed messages are analysed again."""
     catch_up(thread.engine, thread.id)
     theirs = [{"role": m.role, "content": m.text} for m in thread]
     theirs[7] = {"role": "assistant", "content": "Ellie lives in Greywick."}
@@ -216,7 +216,7 @@ def test_turns_that_depend_on_an_edited_turn_are_marked_affected(url: str) -> No
 
 
 def test_fork_has_its_own_window(thread: Thread) -> None:
-    """What the parent settled with turns that the fork does not have is open in the fork."""
+    """Turns settled by later turns of the parent are open in the fork."""
     catch_up(thread.engine, thread.id)
     fork = thread.fork(reply(thread, 2))
     assert fork.window.span == (0, 1)
@@ -287,7 +287,7 @@ def asked(server: ScriptedServer) -> int:
 
 
 def test_regenerating_a_turn_before_it_is_due_costs_no_call(url: str, server: ScriptedServer) -> None:
-    """Ten regenerations of the newest turns: no call. Once a turn is due, one call, and none for what did not change."""
+    """Ten regenerations of the newest turns cost nothing; a due turn costs one call."""
     for thread in told(url, turns=2):
         for n in range(10):
             thread.regenerate(reply(thread, 2), f"Ellie lives in {PLACES[n % 7]} with her {n} cats.")

@@ -59,7 +59,7 @@ def _something(thread: backscroll.Thread, chance: random.Random, gone: list[Ref]
 def test_distant_changes_give_the_same_marks_as_a_rebuild(
     tmp_path: Path, seed: int, edits: str, deletes: str
 ) -> None:
-    """Deleting, bringing back, inserting, moving, editing and undoing anywhere in a thread that is longer than what is read."""
+    """Deletes, restores, inserts, moves, edits and undo in a thread longer than the window."""
     settings = Settings(
         background=False,
         sliding_window_size=3,

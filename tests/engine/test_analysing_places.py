@@ -67,7 +67,7 @@ def test_turn_settled_before_analysis_keeps_its_words_at_that_time(thread: Threa
 
 
 def test_deleting_the_first_user_message_makes_turn_zero(thread: Thread) -> None:
-    """Deleting the first user message makes turn 0 of what follows it; restoring it takes that back."""
+    """Restoring it reverts that."""
     say(thread, "Aldermoor", "Brackwater", "Coldharbour", "Dunmere")
     catch_up(thread.engine, thread.id)
     first = thread.turn(1).messages[0].id
@@ -97,7 +97,7 @@ def test_forget_drops_the_marks_of_the_whole_family(thread: Thread) -> None:
 
 
 def test_cached_graph_catches_up_on_missed_turns(tmp_path: Path) -> None:
-    """One engine holds the graph, another analyses a turn, the first analyses the next: it knows of both."""
+    """Two engines analyse alternate turns; the cached graph has both."""
     clock, place = Clock(), tmp_path / "store.db"
     with opened(place, clock, 1) as one, opened(place, clock, 2) as other:
         thread = one.create("two")

@@ -90,7 +90,7 @@ def test_worker_run_respects_its_limit(engine: Engine, made: Counter[str]) -> No
 
 
 def test_prompt_is_the_same_with_and_without_a_worker(url: str, engine: Engine) -> None:
-    """With and without a worker the prompt says the same."""
+    """Derived data made ahead equals data made on demand."""
     thread = talk(engine, "long", 40)
     expected = thread.prompt(1500, recall=False, dry_run=True)
     bring_up_to_date(engine, thread.id)
@@ -248,7 +248,7 @@ def test_claim_of_a_dead_worker_expires(
 
 
 def test_concurrent_workers_process_each_thread_once(engine: Engine, made: Counter[str]) -> None:
-    """Several at once share the work: every thread is done, and none of them twice."""
+    """Three workers share eight threads."""
     wanted = {talk(engine, f"thread {n}", 1).id for n in range(8)}
     workers = [Worker(engine) for _ in range(3)]
     begin = threading.Barrier(3)

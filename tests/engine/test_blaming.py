@@ -96,7 +96,7 @@ def test_blame_after_a_rewind_names_the_original_turn(desk: Desk) -> None:
 
 
 def test_blame_attributes_unrecorded_changes_to_the_person(desk: Desk) -> None:
-    """What a person wrote a moment ago is theirs, and asking writes nothing into the log."""
+    """Blame writes nothing into the log."""
     desk.turn("one", a__py="1\n")
     desk.write("a.py", "1\nmine\n")
     head = desk.thread.head
@@ -117,7 +117,7 @@ def test_blame_names_lines_of_another_thread(desk: Desk) -> None:
 
 
 def test_blame_names_a_rewound_turn(desk: Desk) -> None:
-    """Words that were rewound without the files still say what was asked; the turn has no number any more."""
+    """After a rewind of the conversation alone, blame still shows the request; the turn has no number."""
     desk.turn("write it", a__py="1\n")
     desk.room.rewind(1, "conversation")
     (line,) = desk.room.blame("a.py")
@@ -134,7 +134,7 @@ def test_blame_does_not_show_forgotten_words(desk: Desk) -> None:
 
 
 def test_blame_finds_the_reason_before_the_call(desk: Desk) -> None:
-    """Where the reply with the call says nothing, what the assistant said before counts; else what it thought."""
+    """In the reply with the call, else in earlier text, else in reasoning."""
     desk.says("do it")
     desk.thread.append("assistant", "First I look around.")
     desk.thread.append("tool", "looked")
@@ -152,7 +152,7 @@ def test_blame_finds_the_reason_before_the_call(desk: Desk) -> None:
 
 
 def test_blame_of_a_recreated_file_starts_anew(desk: Desk) -> None:
-    """A file that was deleted and written anew is another file: none of its lines is older than that."""
+    """A file deleted and written again has no older lines."""
     desk.turn("one", a__py="same\n")
     desk.says("two")
     desk.tool((desk.root / "a.py").unlink, tool="run_command")

@@ -20,7 +20,7 @@ def sent(made: Prompt) -> Sent:
 
 
 def test_cutting_a_giant_result_drops_thinking_bound_to_it(tmp_path: Path) -> None:
-    """Each request is taken by a service that binds thinking; replies made after the cut keep theirs."""
+    """Replies made after the cut keep their thinking; every request is accepted."""
     with backscroll.open(tmp_path / "store.db", background=False) as store:
         thread = store.create("bound")
         thread.append("system", "You are careful.")

@@ -88,7 +88,7 @@ def test_doctor_counts_vectors_and_checks_the_encoder(tmp_path: Path) -> None:
 def test_doctor_finds_a_damaged_token_table(
     store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Doctor reads the tables by which tokens are counted, and compares them with what they should be."""
+    """Doctor reads the token tables and verifies their contents."""
     monkeypatch.setattr("backscroll.engine.doctor.read_table", lambda name: b"IQ== 0\n")
     (check,) = (c for c in store.doctor() if c.name == "tokenizers")
     assert check.ok is False
@@ -134,7 +134,7 @@ def test_verify_continues_after_an_unreadable_thread(tmp_path: Path) -> None:
 
 
 def test_doctor_never_shows_a_key(store: backscroll.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doctor says that a key is set, not what it is."""
+    """It says only that a key is set."""
     monkeypatch.setenv("OPENAI_API_KEY", "very-secret-value")
     assert "very-secret-value" not in repr(store.doctor())
 
@@ -259,7 +259,7 @@ def test_content_hash_ignores_argument_order(store: backscroll.Engine) -> None:
 
 
 def test_search_in_a_thread_is_not_crowded_out_by_its_fork(store: backscroll.Engine) -> None:
-    """A search in one thread finds what it shows, however much more fits that only its fork shows."""
+    """Matches that only the fork shows do not use up the limit."""
     thread = store.create("t")
     kept = [thread.append("user", f"lantern {n}").id for n in range(3)]
     gone = [thread.append("user", f"lantern lantern {n}").id for n in range(30)]

@@ -170,7 +170,7 @@ def test_single_change_can_be_erased(desk: Desk) -> None:
 
 
 def test_dropped_snapshots_leave_no_contents(desk: Desk) -> None:
-    """After it nothing of the contents is left beside the log; looking begins anew; going back says that it cannot."""
+    """Looking starts anew, and a rewind reports the missing snapshots."""
     desk.turn("one", a__py="xyzzy\n")
     desk.room.forget_snapshots()
     kept = [p for p in desk.home.rglob("*") if p.is_file() and b"xyzzy" in p.read_bytes()]
@@ -184,7 +184,7 @@ def test_dropped_snapshots_leave_no_contents(desk: Desk) -> None:
 
 
 def test_fork_has_the_changes_up_to_its_message(desk: Desk) -> None:
-    """A fork at an earlier turn has the changes up to it, and none of the later ones of its parent."""
+    """And none of the later changes of its parent."""
     desk.turn("one", a__py="1")
     desk.turn("two", b__py="2")
     last_of_one = desk.thread.turn(1).messages[-1].id
@@ -263,7 +263,7 @@ def test_long_diffs_are_cut_in_the_log(desk: Desk) -> None:
 
 
 def test_workroom_refuses_a_missing_folder(desk: Desk) -> None:
-    """What is not a folder is refused with a hint."""
+    """With a hint."""
     with pytest.raises(InvalidInput):
         Workroom(desk.thread, desk.root / "nowhere", home=desk.home)
 

@@ -56,7 +56,7 @@ def test_forget_file_erases_all_its_names(desk: Desk, asked: str) -> None:
 
 
 def test_blame_marks_erased_lines(desk: Desk) -> None:
-    """What was written after the erasing has its author; what was there before has none, and the reason is named."""
+    """Lines written later have their author; earlier lines have none, with the reason."""
     lived(desk)
     desk.room.forget_file("settings.py")
     text = desk.read("settings.py")

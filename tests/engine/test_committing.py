@@ -30,7 +30,7 @@ def head(desk: Desk) -> str:
 
 
 def test_commit_message_is_made_from_the_turn(desk: Desk) -> None:
-    """What was asked is the first line, what was done follows, and thread and turn are named at the end."""
+    """The request is the subject, the changes follow, and trailers name thread and turn."""
     desk.turn("Add a greeting\nplease", greet__py="def hello():\n    return 1\n")
     done = desk.room.commit()
     assert done.id == git(desk.root, "rev-parse", "HEAD").strip()
@@ -55,7 +55,7 @@ def test_commit_includes_only_changes_of_the_agent(desk: Desk) -> None:
 
 
 def test_committed_changes_are_not_committed_again(desk: Desk) -> None:
-    """The commits themselves say what they hold; what comes later goes into the next."""
+    """Later changes go into the next commit."""
     desk.turn("one", a__py="1\n")
     desk.room.commit()
     with pytest.raises(NotFound):
@@ -81,7 +81,7 @@ def test_commit_of_one_turn(desk: Desk) -> None:
 
 
 def test_commit_message_lists_each_turn(desk: Desk) -> None:
-    """The message lists each turn with what was done in it."""
+    """With what was done in it."""
     desk.turn("Write b", b__py="b\n")
     desk.turn("写 c", c__py="c\n")
     message = desk.room.commit(dry_run=True).message

@@ -65,7 +65,7 @@ def test_known_part_of_whole_and_truncated_lists(thread: Thread) -> None:
 
 
 def test_known_part_is_none_if_uncertain(thread: Thread) -> None:
-    """No ids, other words, other ids, an older place, system texts in between: `sync` decides."""
+    """Without ids, with other text or ids, or with system messages between, `sync` decides."""
     put(thread, said("user", "go"), *step(1), said("assistant", "done"))
     assert known_part(thread, [said("assistant", "done"), said("user", "more")]) is None
     assert known_part(thread, [said("assistant", "done"), *step(2)]) is None

@@ -72,7 +72,7 @@ def test_call_is_recorded_with_its_price(engine: backscroll.Engine) -> None:
 
 
 def test_usage_of_different_vendors_is_normalised(engine: backscroll.Engine) -> None:
-    """Anthropic's input excludes what was cached, OpenAI's includes it."""
+    """Anthropic's input excludes cached tokens, OpenAI's includes them."""
     one, other = call(engine, usage=ANTHROPIC), call(engine, usage=OPENAI)
     assert (one.input, one.cached) == (other.input, other.cached)
 

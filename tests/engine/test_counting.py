@@ -81,7 +81,7 @@ def test_counts_are_cached(engine: backscroll.Engine) -> None:
 
 
 def test_counts_are_stored_for_the_next_process(tmp_path: Path) -> None:
-    """Closing the store writes what is still in memory."""
+    """Closing the store writes counts still in memory."""
     with backscroll.open(tmp_path / "store.db") as engine:
         thread = talk(engine)
         first = counts_for(engine, messages(thread), tokenizer_for())

@@ -71,7 +71,7 @@ def test_next_prompt_keeps_a_note_from_a_crop(tmp_path: Path) -> None:
 
 
 def test_note_from_a_crop_is_removed_with_its_source(tmp_path: Path) -> None:
-    """The summary of the crop is withheld once a cropped message is changed, and so is what was taken from it."""
+    """The note is withheld together with the summary once a cropped message changes."""
     store, thread, _ = condensed(tmp_path)
     with store:
         about = next(m.id for m in thread if NAME in m.text)

@@ -127,7 +127,7 @@ def test_two_adjacent_crops(thread: Thread) -> None:
 
 
 def test_crop_summary_is_withheld_after_a_deletion(thread: Thread) -> None:
-    """Own words about messages are withheld once one of them is deleted; rules speak of what is left."""
+    """A written summary is withheld once one of its messages is deleted; a generated one replaces it."""
     thread.crop("top", 8, "They talked about the secretplan.")
     assert "secretplan" in shown(thread)
     thread.delete(thread.message(1).id)
@@ -210,7 +210,7 @@ def test_fork_keeps_a_crop_and_can_uncrop_alone(thread: Thread) -> None:
 
 
 def test_chinese_thread_gets_chinese_prompt_texts(engine: Engine) -> None:
-    """What we put into a prompt follows the language that the thread says it has."""
+    """Generated texts in a prompt use the thread's language."""
     made = engine.create("港口", language="zh")
     for n in range(40):
         made.append("user", f"请看第{n}号泊位的账目，谢谢。" * 8)

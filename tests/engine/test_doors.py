@@ -185,7 +185,7 @@ def test_invalid_arguments_of_public_methods_raise_clear_errors(
 
 @pytest.mark.parametrize("value", [5, None, 1.5, b"x", ["x"], object()])
 def test_invalid_id_error_names_argument_and_type(store: Engine, thread: Thread, value: Any) -> None:
-    """The error names the call, the argument and its type, and the hint says what it takes."""
+    """The error names the method, and the hint says what the argument takes."""
     with pytest.raises(InvalidInput, match=r"Engine\.thread: name cannot be") as caught:
         store.thread(value)
     assert caught.value.hint == "name takes str"

@@ -129,7 +129,7 @@ def test_export_of_several_threads_needs_a_folder(
 def test_unwritable_target_is_a_store_error(
     store: backscroll.Engine, thread: backscroll.Thread, tmp_path: Path
 ) -> None:
-    """A file in the place of a folder gives a StoreError, and nothing half-written is left."""
+    """No partial file is left."""
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(StoreError):
         store.export([thread.id], "openai", str(tmp_path / "file" / "out.json"))

@@ -165,7 +165,7 @@ def test_turn_is_read_by_a_model_once(engine: Engine, kind: Kind) -> None:
 
 
 def test_fork_and_undo_cost_no_model_call(engine: Engine) -> None:
-    """The same words under other names share what was read, with the names of their own revisions."""
+    """The same text shares one reading, with the revisions of each thread."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
         first = read(working, thread)
@@ -218,7 +218,7 @@ def test_turn_without_content_costs_no_call(engine: Engine) -> None:
 
 
 def test_edit_during_a_reading_keeps_the_reply_under_its_old_key(engine: Engine) -> None:
-    """What was read of the old words is kept and is not current; going back to them costs nothing."""
+    """It is not current; undoing the edit uses it without a call."""
     thread = talk(engine)
     before = list(thread)
     with at_work(engine, GOOD) as (working, server):
@@ -467,7 +467,7 @@ def test_imported_turns_wait_for_consent(engine: Engine) -> None:
 
 
 def test_extractor_setting_selects_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A configured model reads by default, never with `rules` or `none`; retries follow the settings."""
+    """A configured model by default; none with `rules` or `none`; retries follow the settings."""
     config = tmp_path / "config.toml"
     config.write_text('[providers.here]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n')
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(config))

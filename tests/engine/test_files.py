@@ -75,7 +75,7 @@ def test_settings_file_that_is_a_pipe_is_refused(pipe: Path, monkeypatch: pytest
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 @pytest.mark.parametrize("size", [9, 10, 11, 70_000])
 def test_lines_up_to_the_length_limit_are_read(tmp_path: Path, size: int, end: str) -> None:
-    """Short lines around a long one come as they are; the long one says how long it was, and is no JSON."""
+    """A longer line is reported with its length and is not JSON."""
     path = tmp_path / "a"
     path.write_bytes(f"one\n\n{'x' * size}\n{'é' * 3}{end}".encode())
     lines = list(FileSource(path, longest=10).lines())

@@ -57,7 +57,7 @@ def test_pin_is_erased_with_its_only_source(
 def test_pin_stays_while_another_message_supports_it(
     two: tuple[backscroll.Engine, backscroll.Engine],
 ) -> None:
-    """As long as another message says it, forgetting one of them leaves the pin."""
+    """Forgetting one of two sources keeps the pin."""
     one, _ = two
     thread = told(one, "Tom is 30 years old.", "Tom is 30 years old.")
     thread.graph.pin("Tom", "age")

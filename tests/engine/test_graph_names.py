@@ -127,7 +127,7 @@ def test_dead_person_is_not_alive_by_default(engine: Engine, said: str, who: str
 
 
 def test_bare_answer_in_the_next_turn_belongs_to_the_subject_asked_about(engine: Engine) -> None:
-    """The assistant asks, the user answers in the next turn; without the question the answer says nothing."""
+    """The assistant asks, the user answers in the next turn; without the question the answer makes no fact."""
     graph = told(
         engine, ("你知道林晓梅吗？", "知道，她的生日是哪天？"), ("1974年11月11日。", "好的，记下了。")
     )

@@ -182,7 +182,7 @@ def test_undo_of_overrides_is_per_actor(thread: Thread) -> None:
 
 
 def test_fork_inherits_overrides_and_diverges(thread: Thread) -> None:
-    """A fork has what held where it began; what either does later stays its own."""
+    """Overrides made later stay in their own thread."""
     thread.graph.set("Ellie", "mood", "glad")
     fork = thread.fork(thread.message(-1).id, title="Another way")
     assert fork.graph.node("Ellie").attribute("mood") == "glad"
@@ -233,14 +233,14 @@ def test_text_wins_if_overrides_are_not_preserved(sqlite_url: str) -> None:
 
 @pytest.mark.parametrize("word", ["lives_in", "lives in", "Lives  In", "住在"])
 def test_predicate_synonyms_mean_the_same_relation(thread: Thread, word: str) -> None:
-    """One relation, however it is called: setting it supersedes what the text said."""
+    """Setting a synonym supersedes the text."""
     thread.graph.set("Ellie", word, other="Silver Inn")
     assert home(thread) == ["silver inn"]
     assert [f.object for f in thread.graph.history("Ellie", word)][-1] == "silver inn"
 
 
 def test_unknown_predicates_are_kept_and_unknown_types_refused() -> None:
-    """Free predicates are allowed, types are not: a type says what is assumed of a node."""
+    """Types must be known because they have defaults."""
     assert predicate_meant("Favourite  Colour") == "favourite_colour"
     assert predicate_meant("最喜欢的酒") == "最喜欢的酒"
     assert (known_type("人物"), known_type("Character"), known_type(""), known_type("dragonish")) == (
@@ -453,7 +453,7 @@ def test_turn_numbers_of_evidence_follow_the_history(thread: Thread) -> None:
 
 
 def test_graph_at_an_earlier_turn(thread: Thread) -> None:
-    """What was held then; a person's changes hold at any time."""
+    """Facts as of that turn; overrides apply at any time."""
     thread.graph.set("Ellie", "mood", "glad")
     then = thread.graph.at(2)
     assert [f.object for f in then.node("Ellie").relations if f.predicate == "lives_in"] == ["silverwood"]

@@ -196,7 +196,7 @@ def test_import_reports_masked_secrets(store: backscroll.Engine, tmp_path: Path)
 def test_unknown_file_is_refused_with_a_hint(
     store: backscroll.Engine, tmp_path: Path, name: str, data: bytes
 ) -> None:
-    """Unknown files give a clear error and change nothing."""
+    """Nothing is written."""
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(FormatError) as caught:
@@ -227,7 +227,7 @@ def _node(name: str, parent: str | None, role: str, text: str) -> dict[str, Any]
 
 
 def test_branches_become_forks(store: backscroll.Engine, tmp_path: Path) -> None:
-    """A transcript that was rewound gives a thread and a fork; importing it longer extends the right one."""
+    """Importing a longer file extends the right thread."""
     rows = [
         _node("a", None, "user", "one"),
         _node("b", "a", "assistant", "two"),
@@ -331,7 +331,7 @@ def test_discover_finds_the_histories_of_four_tools(tmp_path: Path, monkeypatch:
 
 
 def test_sillytavern_branch_file_becomes_a_fork(store: backscroll.Engine, tmp_path: Path) -> None:
-    """A SillyTavern branch becomes a fork of the chat it was made from, and grows on its own."""
+    """It shares the past of its parent chat and grows separately."""
 
     def save(name: str, texts: list[str], **meta: str) -> Path:
         rows: list[dict[str, Any]] = [

@@ -100,7 +100,7 @@ def test_reply_about_forgotten_words_is_not_imported(store: backscroll.Engine, t
 
 
 def test_replies_follow_a_divergent_import_into_its_fork(store: backscroll.Engine, tmp_path: Path) -> None:
-    """Where file and store went different ways, the file's replies name what the fork made anew."""
+    """Their sources name the revisions of the fork."""
     thread = store.create("t")
     (a,) = say(thread, "u shared")
     store.backup(tmp_path / "two.db")

@@ -27,7 +27,7 @@ def read(thread: backscroll.Thread, number: int) -> backscroll.Message:
 
 
 def test_lesson_raises_similar_messages(engine: backscroll.Engine) -> None:
-    """One file that had to be read again makes all files that were read weigh more."""
+    """One expanded file read raises the weight of all file reads."""
     thread = engine.create("t")
     first, other = read(thread, 1), read(thread, 2)
     before = weigh_message(other, weights=weights_of(engine)).value

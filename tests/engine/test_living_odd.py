@@ -89,7 +89,7 @@ def test_odd_characters_everywhere_lose_nothing(engine: backscroll.Engine) -> No
 
 
 def test_hundreds_of_unanswered_messages_are_turns(small: backscroll.Engine) -> None:
-    """Each of them is a turn; deleting half of them at once and taking that back gives the same as before."""
+    """Deleting half of them and undoing that gives the same state."""
     thread = small.create("alone")
     for n in range(260):
         thread.append("user", f"I moved on. Ellie lives in Vale{'abcdefghij'[n % 10]}.")
@@ -106,7 +106,7 @@ def test_hundreds_of_unanswered_messages_are_turns(small: backscroll.Engine) -> 
 
 
 def test_turn_of_hundreds_of_steps_can_be_edited(small: backscroll.Engine) -> None:
-    """Changing one step of a turn that used tools four hundred times changes what that turn says, and nothing is lost."""
+    """Editing one of four hundred tool steps changes the facts of the turn."""
     thread = small.create("work")
     thread.append("user", "Please mend src/first.py.")
     for n in range(400):

@@ -77,7 +77,7 @@ def test_matching_question_adds_an_entry_and_the_receipt_names_it(thread: Thread
 
 
 def test_prompts_with_lore_only_grow(thread: Thread) -> None:
-    """What was placed stays where it is, is not placed again, and what wakes later comes behind."""
+    """Placed entries stay and are not repeated; entries that match later are appended."""
     thread.append("user", "Who are the Gravewings?")
     first = thread.prompt(8000)
     assert thread.prompt(8000).messages == first.messages
@@ -131,7 +131,7 @@ def test_dropped_lorebook_leaves_the_next_prompt(thread: Thread) -> None:
 
 
 def test_compaction_places_active_entries_again(thread: Thread) -> None:
-    """What was placed before goes with what was condensed; constant entries and what the newest words wake come again."""
+    """Constant entries and entries that match the newest messages are placed again."""
     thread.append("user", "Who are the Gravewings?")
     thread.prompt(3000)
     for n in range(40):
@@ -197,7 +197,7 @@ def test_lorebook_budget_limits_its_entries(thread: Thread) -> None:
 
 
 def test_entry_positions_order_the_prompt(thread: Thread) -> None:
-    """Before the character, behind it, near the answer, behind the history: in this order, whatever their order of finding."""
+    """Before the character, after it, far from the answer, near the answer."""
     thread.lore.drop("Skarholm")
     rows = {
         str(n): {
@@ -361,7 +361,7 @@ def test_nodes_known_only_from_lore(thread: Thread) -> None:
 
 
 def test_forks_and_copies_keep_lorebooks(thread: Thread, engine: Engine, tmp_path: Path) -> None:
-    """A fork wakes the same entries; a native copy gives the same prompt, byte for byte."""
+    """A native copy gives the same prompt, byte for byte."""
     thread.append("user", "Who are the Gravewings?")
     prompt = thread.prompt(8000)
     assert lore(thread.fork().prompt(8000)) == lore(prompt)

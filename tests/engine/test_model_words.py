@@ -30,7 +30,7 @@ def read_pages(thread: Thread, first: int, last: int) -> None:
 def test_model_summaries_appear_with_the_next_compaction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A prompt keeps its bytes while a model writes; the next compaction shows what was written."""
+    """Until then prompts keep their bytes."""
     monkeypatch.setenv("BACKSCROLL_CONFIG", str(tmp_path / "config.toml"))
     with backscroll.open(tmp_path / "s.db", background=False) as engine:
         thread = talk(engine, 60)

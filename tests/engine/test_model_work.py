@@ -63,7 +63,7 @@ def written(engine: Engine, thread: Thread) -> set[tuple[int, int]]:
 
 
 def test_no_model_is_asked_without_a_provider(engine: Engine) -> None:
-    """Rules are the default; asking for a model anyway says what is missing."""
+    """An explicit request says what is missing."""
     thread = talk(engine, 6)
     assert write_pending(engine, thread.id, 10) == 0
     with pytest.raises(InvalidInput) as caught:
@@ -87,7 +87,7 @@ def test_steady_turns_are_summarized_in_the_background(engine: Engine, tmp_path:
 
 
 def test_new_turns_are_summarized_once_steady(engine: Engine, tmp_path: Path) -> None:
-    """Incremental: what is written stays, only what became steady is added."""
+    """Existing summaries stay."""
     thread = talk(engine, 6)
     with configured(tmp_path):
         write_pending(engine, thread.id, 100)
@@ -138,7 +138,7 @@ def test_edit_makes_only_one_path_due(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_deleted_turn_leaves_no_summary_text(engine: Engine, tmp_path: Path) -> None:
-    """What the nodes of the tree say after a delete was written without the deleted turn."""
+    """Summaries after a delete are written without it."""
     thread = talk(engine, 12)
     echo = Line(contains=("Read page 2.",), text=json.dumps({"text": "Page two says xylophone."}))
     with configured(tmp_path, echo, GOOD):
@@ -189,7 +189,7 @@ def test_summaries_can_be_switched_off(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_summaries_after_a_moment_can_be_excluded(engine: Engine, tmp_path: Path) -> None:
-    """A prompt that was compacted before sees none of it, so that its beginning stays as it was."""
+    """So that an already compacted prompt keeps its prefix."""
     thread = talk(engine, 8)
     before = engine.means.now()
     with configured(tmp_path):

@@ -91,7 +91,7 @@ GOOD = Line(text=json.dumps({"text": "Tides were read."}))
 
 
 def test_answer_is_paid_for_once(engine: Engine) -> None:
-    """Made, kept, on the ledger; asked again, nothing is called."""
+    """It is stored and charged; the second request makes no call."""
     thread = talk(engine)
     with at_work(engine, GOOD) as (working, server):
         first = working.make(planned(thread), thread.id, turn=1)
@@ -257,7 +257,7 @@ def test_rules_apply_without_a_key(engine: Engine, monkeypatch: pytest.MonkeyPat
 
 
 def test_spending_limit_prevents_the_call(tmp_path: Path) -> None:
-    """A call that would pass the limit is not made."""
+    """A call over the limit is not made."""
     prices = tmp_path / "prices.toml"
     prices.write_text('[[model]]\nmatch = "m"\ninput = 1000\noutput = 1000\n')
     with backscroll.open(tmp_path / "s.db", background=False, prices=str(prices), day_limit=0.5) as engine:

@@ -188,7 +188,7 @@ def test_imported_forget_erases_and_old_exports_restore_nothing(
 
 @pytest.mark.parametrize("change", ["body", "hash", "actor", "cut"])
 def test_modified_line_is_refused(store: backscroll.Engine, tmp_path: Path, change: str) -> None:
-    """A line that does not verify is reported with its number, and what came before it is taken in."""
+    """It is reported with its number; the lines before it are imported."""
     thread = store.create("t")
     for text in ("one", "two", "three"):
         thread.append("user", text)

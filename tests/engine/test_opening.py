@@ -141,7 +141,7 @@ def test_circular_symlinks_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_process_forked_during_open_can_open_a_store(tmp_path: Path) -> None:
-    """The lock that another thread held at that moment does not bind the child."""
+    """A lock held by another thread at that moment does not block the child."""
     from backscroll.engine import opening
 
     held, over = threading.Event(), threading.Event()
@@ -173,7 +173,7 @@ def test_process_forked_during_open_can_open_a_store(tmp_path: Path) -> None:
 
 
 def test_tags_must_be_a_list(tmp_path: Path) -> None:
-    """One text is not taken apart into its letters."""
+    """A string is not split into letters."""
     with backscroll.open(tmp_path / "store.db") as engine:
         with pytest.raises(backscroll.InvalidInput, match="abc") as caught:
             engine.create("x", tags="abc")

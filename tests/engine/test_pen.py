@@ -90,7 +90,7 @@ def test_pen_writes_and_reads_in_one_transaction(engine: Engine) -> None:
 
 
 def test_failed_transaction_leaves_nothing(engine: Engine) -> None:
-    """When the work of a transaction fails after some strokes, none of them is in the log."""
+    """If it fails after some strokes, none of them is in the log."""
     thread = engine.create()
     thread.append("user", "before")
 

@@ -230,7 +230,7 @@ def test_continuation_request_is_not_added_if_it_was_not_sent(thread: Thread) ->
 
 
 def test_continued_reply_follows_the_continuation_request(thread: Thread) -> None:
-    """The wire wants the user to have the last word: what was added then is what the next thinking is bound to."""
+    """The wire requires a trailing user message; later thinking is bound to it."""
     first = ask(thread)
     answer(thread, 1, Text("A crane."))
     second = ask(thread)

@@ -128,7 +128,7 @@ def test_edited_text_replaces_the_old_text_in_prompts(thread: Thread) -> None:
 
 
 def test_operations_placeholder_becomes_a_fixed_pointer(thread: Thread) -> None:
-    """The system text says where operations are to be found, in the same words whatever was done and condensed."""
+    """The system text says where operations are found, in the same words at any time."""
     whole = thread.prompt(200_000, recall=False)
     assert "{recent_operations}" not in said(whole)
     assert "recent operations are the tool calls" in json.dumps(whole.messages[0])

@@ -101,7 +101,7 @@ def test_the_best_answer_is_there_at_any_budget(
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_other_messages_do_not_replace_the_best_answer(threads: dict[str, Thread], question: str) -> None:
-    """With too little room even for an excerpt of the best answer nothing is shown, at every budget the same message comes first."""
+    """If not even an excerpt of the best answer fits, nothing is shown."""
     thread = threads[QUESTIONS[question][1]]
     best = thread.recall(question, 1000).items[0].message
     found = [thread.recall(question, budget) for budget in range(1, SMALL)]

@@ -78,7 +78,7 @@ def test_recall_finds_by_meaning(engine: Engine) -> None:
 
 
 def test_recall_stays_within_the_budget(engine: Engine) -> None:
-    """Whatever the budget, the text costs no more; too small a budget gives nothing."""
+    """A budget that is too small gives nothing."""
     thread = filled(engine)
     thread.append("assistant", "\n".join(f"line {n}: port {n} is open on staging" for n in range(2000)))
     for budget in (1, 30, 80, 300, 1000):
@@ -102,7 +102,7 @@ def test_recall_shows_near_duplicates_once(engine: Engine) -> None:
 
 
 def test_recall_finds_tool_calls_and_results(engine: Engine) -> None:
-    """What a tool was asked and what it gave back."""
+    """By the arguments of a call and the text of its result."""
     thread = filled(engine)
     thread.append(
         "assistant", [Text("Let me look."), ToolCall("c1", "read_file", {"path": "src/tide_table.py"})]
@@ -304,7 +304,7 @@ def test_every_revision_gets_one_vector(engine: Engine) -> None:
 
 
 def test_recall_works_without_an_encoder(tmp_path: Path) -> None:
-    """The setting none, or a package that is missing: recall goes by words."""
+    """With the setting `none`, or if the package is missing, recall uses words."""
     with backscroll.open(tmp_path / "b.db", background=False, encoder="none") as engine:
         thread = filled(engine)
         assert "8443" in told(thread.recall("Which port does the staging server use?", 300))[0]
@@ -372,7 +372,7 @@ def test_after_any_edits_recall_is_as_if_made_anew(
 
 
 def test_recall_index_grows_with_the_thread(engine: Engine) -> None:
-    """An append adds to what is held; it does not start anew."""
+    """An append extends the cached index."""
     thread = filled(engine)
     thread.recall("port?", 100)
     shelf = engine.memo.shelf("recall-index")

@@ -103,7 +103,7 @@ def plain(memories: list[Memory]) -> list[tuple[object, ...]]:
 
 
 def test_ended_task_leaves_memories(engine: Engine) -> None:
-    """Summary, outcomes, lessons, preferences and files are there when it ends, and not before."""
+    """Summary, outcomes, lessons, preferences and files exist only after the end."""
     thread = engine.create("t")
     work(thread, end=False)
     assert set(kinds(thread)) == {"preference"}
@@ -122,7 +122,7 @@ def test_undo_of_the_end_removes_the_memories(engine: Engine) -> None:
 
 
 def test_memories_equal_a_rebuild_after_edits(engine: Engine, tmp_path: Path) -> None:
-    """Kept artefacts and memory in the process change nothing: a copy of the log that derives anew says the same."""
+    """Caches change nothing: a copy of the log derives the same."""
     thread = engine.create("t")
     said = work(thread)
     remembering.memories(thread)
@@ -194,7 +194,7 @@ def test_unknown_scope_is_refused(engine: Engine) -> None:
 
 
 def test_fork_has_its_own_memories(engine: Engine) -> None:
-    """What a fork deleted is not remembered there, although its parent still says it; the parent is untouched."""
+    """A message deleted in the fork leaves no memory there; the parent is unchanged."""
     thread = engine.create("t", project="shop")
     said = work(thread)
     fork = thread.fork()
@@ -528,7 +528,7 @@ def test_memories_filter_by_kind(engine: Engine) -> None:
 
 
 def test_statements_of_a_long_thread_are_cached(engine: Engine) -> None:
-    """Statements of a long beginning are kept in the store; a change anywhere makes them anew, a new message only adds."""
+    """A change anywhere derives them again; a new message only adds."""
     thread = engine.create("t")
     first = thread.append("user", "Always use npm.")
     for number in range(520):

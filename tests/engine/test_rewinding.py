@@ -249,7 +249,7 @@ def test_rewind_of_a_turn_without_file_changes(desk: Desk) -> None:
 
 
 def test_rewind_leaves_files_too_large_for_snapshots(tmp_path: Path) -> None:
-    """A file whose content no snapshot holds is named and never taken away."""
+    """Such a file is reported and never removed."""
     from backscroll.workspace.snapshots.keeper_choice import snapshots_for
 
     desk = Desk(tmp_path)
@@ -394,7 +394,7 @@ def test_rewind_is_recorded_as_one_stroke(desk: Desk) -> None:
 
 
 def test_message_during_a_rewind_cancels_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message that arrives in between stops the rewind: the files return to what they were, nothing is deleted."""
+    """The files are restored, and no message is deleted."""
     from backscroll.workspace.snapshots import restore
 
     desk.turn("one", a__py="1\n")

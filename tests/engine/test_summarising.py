@@ -96,7 +96,7 @@ def test_summary_of_an_empty_thread(engine: backscroll.Engine) -> None:
 
 
 def test_summary_depends_on_the_log_alone(thread: backscroll.Thread, tmp_path: Path) -> None:
-    """Asking for it leaves no event, and another program says the same of a copy of the store."""
+    """It adds no event, and a copy of the store gives the same summary."""
     before = len(list(thread.events()))
     told = thread.summary()
     assert thread.summary() == told

@@ -62,7 +62,7 @@ def test_sync_fills_an_empty_thread(thread: backscroll.Thread) -> None:
 
 
 def test_sync_recognises_each_kind_of_change(thread: backscroll.Thread) -> None:
-    """An edit, a delete, an insert and an append, each seen as exactly that."""
+    """An edit, a delete, an insert and an append."""
     story = ["Where is the key?", "It lies under the mat.", "Thank you!", "You are welcome, friend.", "Bye."]
     thread.sync(listed(*story))
     story[1] = "It lies under the old mat."

@@ -105,7 +105,7 @@ def test_keep_leaves_the_prompt_unchanged(thread: Thread, tasks: Tasks) -> None:
 
 
 def test_starting_a_task_reports_the_unfinished_one(thread: Thread, tasks: Tasks) -> None:
-    """Starting another one neither ends nor loses it."""
+    """The unfinished task stays open."""
     first = tasks.start("paint the shed")
     talk(thread, "paint")
     step = start_task(thread, "mend the crane")

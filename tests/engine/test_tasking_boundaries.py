@@ -101,7 +101,7 @@ def test_follow_up_questions_are_not_boundaries(folder: Path) -> None:
 
 
 def test_closing_words_complete_the_task_by_program(folder: Path) -> None:
-    """What was said stays in the prompt until something else begins."""
+    """Its messages stay in the prompt until another task starts."""
     with backscroll.open(folder, background=False, task_boundaries="act") as engine:
         thread = engine.create("港口", language="zh")
         thread.tasks.start("刷棚子")
@@ -124,7 +124,7 @@ def test_boundaries_can_be_switched_off(folder: Path) -> None:
 
 
 def test_unknown_boundary_setting_is_refused(folder: Path) -> None:
-    """With what is known."""
+    """The hint lists the valid values."""
     with pytest.raises(InvalidInput, match="task_boundaries") as caught:
         backscroll.open(folder, background=False, task_boundaries="maybe")  # type: ignore[arg-type]
     assert "suggest" in caught.value.hint
@@ -150,7 +150,7 @@ def test_append_in_act_mode_switches_tasks(folder: Path) -> None:
 
 
 def test_cached_boundary_scores_equal_fresh_ones(tmp_path: Path) -> None:
-    """Message after message gives what weighing from the beginning gives, also after an edit and across blocks of events."""
+    """After every message, after an edit, and across blocks of events."""
     chance = random.Random(3)
     topics = (
         "the login form fails",

@@ -257,7 +257,7 @@ def test_far_summaries_are_stable_as_the_history_grows(engine: backscroll.Engine
 
 
 def test_deleted_message_leaves_summaries_at_once(engine: backscroll.Engine) -> None:
-    """Without any catching up: what was changed since is left out until it is made again."""
+    """Changed spans are left out until the tree catches up."""
     thread = long_talk(engine, 60)
     far = far_summaries(thread, thread.message(-1).position, 10_000, rough_count)
     named = [(f.level, f.opening) for f in far]
@@ -284,7 +284,7 @@ def test_far_summaries_leave_out_cropped_messages(engine: backscroll.Engine) -> 
 
 
 def test_fork_reuses_the_tree_of_its_parent(engine: backscroll.Engine) -> None:
-    """The shared past has the same keys, so nothing of it is made twice."""
+    """The shared past has the same keys."""
     thread = long_talk(engine, 80)
     fork = thread.fork(thread.message(100).id)
     fork.append("user", "Another way: w999x.")
@@ -316,7 +316,7 @@ def test_concurrent_catch_ups_write_once(engine: backscroll.Engine) -> None:
 
 
 def test_catch_up_respects_its_limit(engine: backscroll.Engine) -> None:
-    """A limit is kept, and says when there is nothing left."""
+    """It returns 0 when there is nothing left."""
     thread = engine.create("t")
     for number in range(10):
         thread.append("user", f"Number {number}.")
@@ -379,7 +379,7 @@ def test_tree_is_the_same_on_postgresql(postgres_url: str, tmp_path: Path) -> No
 def test_texts_over_the_memory_limit_are_read_again(
     engine: backscroll.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However little is held in memory between cutting and making, the texts are the same."""
+    """The summaries are the same with any limit."""
     thread = long_talk(engine, 30)
     before = tree_of(thread)
     monkeypatch.setattr("backscroll.engine.tree.texts._HELD", 100)

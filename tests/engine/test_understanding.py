@@ -124,7 +124,7 @@ def test_one_model_answer_gives_facts_preferences_gist_and_boundary(
 
 
 def test_gist_needs_no_second_call(engine: backscroll.Engine, model: Model) -> None:
-    """What was said of a turn when it was read is its gist later on."""
+    """The reading of a turn includes its gist."""
     long = "The harbour office opens at six and closes at nine; berth seven is free. " * 60
     model.says["berth seven"] = told(gist="Opening hours of the harbour office; berth seven is free.")
     thread = engine.create("a tale", language="en")
@@ -267,7 +267,7 @@ def test_background_reading_stops_at_the_daily_allowance(
 def test_reading_of_an_earlier_version_is_reused(
     engine: backscroll.Engine, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Replies of version 1 held assertions alone, under another key; rules of another version name the same words otherwise."""
+    """Replies of version 1 had assertions only, under another key."""
     said = "Ellie lives in Greenvale."
     found = claim(said, subject="Ellie", type="person", predicate="mood", value="modelled")
     model.says["Ellie"] = json.dumps({"assertions": [found]})
@@ -332,7 +332,7 @@ def test_understanding_runs_in_the_background(model: Model, tmp_path: Path) -> N
 def test_close_interrupts_a_silent_service(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A service that says nothing does not keep the program from ending; what was said is there by rules."""
+    """The rules' results are available."""
     monkeypatch.setattr(understanding, "_GRACE", 0.05)
     reached = threading.Event()
     hanging = Line(text="{}", hang=3600)

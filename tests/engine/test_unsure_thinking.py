@@ -86,7 +86,7 @@ def test_fork_drops_thinking_if_the_user_spoke_during_the_request(
 def test_forget_drops_thinking_if_the_user_spoke_during_the_request(
     thread: Thread,
 ) -> None:
-    """What was sent is not known any more after it."""
+    """After a forget it is no longer known what was sent."""
     fork = thread.fork()
     fork.append("user", "Is there a crane?")
     ask(fork)
@@ -155,7 +155,7 @@ def test_imported_copy_drops_the_same_thinking_as_a_fork(thread: Thread, tmp_pat
 
 
 def test_edited_reply_does_not_send_its_thinking(thread: Thread) -> None:
-    """Nor do later prompts, and those that came after it send theirs."""
+    """Nor do later prompts; later replies keep theirs."""
     thread.append("user", "Is there a crane?")
     before = ask(thread)
     answer(thread, 2)

@@ -50,7 +50,7 @@ def told(engine: Engine, name: str) -> Any:
 
 
 def test_changes_to_condensed_messages_are_seen_at_once(tmp_path: Path) -> None:
-    """By an engine that has made prompts before, as by one that has not."""
+    """By a warm engine and by a fresh one."""
     with opened(tmp_path / "a.db") as engine:
         thread = talked(engine)
         thread.prompt(BUDGET, reserve=0)

@@ -99,7 +99,7 @@ def test_every_session_header_starts_a_thread() -> None:
 
 
 def test_empty_session_keeps_its_header() -> None:
-    """An empty session is not an empty list of items: what it says is that it was started."""
+    """The header alone is one aside."""
     empty = threads(HISTORY)[1]
     assert [item.raw for item in empty.items if isinstance(item, Aside)] == [
         "\n# aider chat started at 2025-03-02 10:00:00\n"
@@ -287,7 +287,7 @@ def test_other_files_are_not_recognised_as_histories(content: str) -> None:
 
 
 def test_histories_are_recognised() -> None:
-    """A header, the usual name, or both kinds of marked lines give them away."""
+    """By a header, the usual file name, or both kinds of marked lines."""
     assert FORMAT.sniff(MemorySource(HISTORY)) > 0.9
     assert FORMAT.sniff(MemorySource("#### hi\n", ".aider.chat.history.md")) >= 0.9
     assert 0.5 < FORMAT.sniff(MemorySource("#### a  \n#### b  \n> c  \n> d  \n", "run.md")) < 0.9

@@ -232,7 +232,7 @@ def test_invalid_entry_is_named_in_the_error() -> None:
 
 
 def test_foreign_thread_is_valid_and_reports_losses() -> None:
-    """Foreign parts are bent to what the wire allows: ids, objects as input, results together; the rest is reported."""
+    """Ids and inputs are adapted to the wire, results are grouped; the rest is reported."""
     items: list[Item] = [
         plain("system", Text("S1")),
         plain("system", Text("S2")),

@@ -198,7 +198,7 @@ def test_thoughts_are_reasoning() -> None:
     ],
 )
 def test_other_content_types_become_text(content: dict[str, Any], words: list[str], rest: set[str]) -> None:
-    """Each known kind gives its words as text and keeps everything else."""
+    """Other fields are kept as metadata."""
     said = one(content, "user")
     assert [part.text for part in said.content.parts if isinstance(part, Text)] == words
     kept = said.content.metadata["chatgpt"].get("content", {})
@@ -216,7 +216,7 @@ def test_unknown_content_types_are_kept_verbatim() -> None:
 
 
 def test_hidden_messages_are_recognised() -> None:
-    """What the service hides is hidden: by its flag, by weight nought, and blank system messages."""
+    """By their flag, by zero weight, and blank system messages."""
     assert one("x", metadata={"is_visually_hidden_from_conversation": True}).hidden
     assert one("x", weight=0.0).hidden
     assert one("", "system").hidden
@@ -341,7 +341,7 @@ def test_unreadable_attachment_is_reported() -> None:
 
 
 def test_truncated_export_gives_its_complete_conversations() -> None:
-    """A download that broke off gives every whole conversation, and the last one carries the problem."""
+    """The last one carries the problem."""
     whole = conversation(node("u", "root", "user", "hi"), current="u")
     text = json.dumps([{**whole, "conversation_id": str(n)} for n in range(3)], indent=1)
     found = list(FORMAT.read(MemorySource(text[:-300], "conversations.json")))

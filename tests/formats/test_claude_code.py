@@ -196,7 +196,7 @@ def test_titles_are_chosen_by_rank() -> None:
 
 
 def test_session_id_comes_from_the_file_name() -> None:
-    """A resumed session holds lines of another; the file's own name decides, else the more frequent id."""
+    """A resumed session contains lines of another; without a file name, the most frequent id wins."""
     other = [line(f"u{n}", None, "user", "x", sessionId="other") for n in range(3)]
     assert read(source(*other, line("u9", "u2", "user", "y")))[0].source_id == SESSION
     assert read(source(*other, line("u9", "u2", "user", "y"), name="copy.jsonl"))[0].source_id == "other"
@@ -215,7 +215,7 @@ def test_session_id_comes_from_the_file_name() -> None:
     ],
 )
 def test_injected_messages_are_hidden(row: dict[str, Any], hidden: bool) -> None:
-    """Slipped-in instructions, output of local commands and error notices are hidden; what was typed or answered is not."""
+    """Instructions, output of local commands and error notices; typed messages and answers are not."""
     (thread,) = read(source(row))
     (message,) = messages(thread.items)
     assert message.hidden is hidden
@@ -381,7 +381,7 @@ def test_compaction_boundary_does_not_split_the_thread() -> None:
 
 
 def test_broken_links_are_read_in_file_order() -> None:
-    """Missing, dangling, forward and circular parents give a line of messages, never a loop or a loss."""
+    """Missing, dangling, forward and circular parents cause neither loops nor losses."""
     src = source(
         line("u1", "nowhere", "user", "a"),
         line("u2", "u3", "user", "b"),
@@ -475,7 +475,7 @@ def test_folders_are_not_read() -> None:
 
 
 def test_truncated_document_gives_its_complete_lines() -> None:
-    """The variant with loglines, cut in the middle, gives what is whole and says where it broke."""
+    """The variant with loglines; the problem names the place of the break."""
     text = json.dumps(
         {"loglines": [line("u1", None, "user", "hi"), line("u2", "u1", "user", "ho")]}, indent=1
     )
@@ -605,7 +605,7 @@ def test_foreign_thread_makes_a_valid_transcript() -> None:
 
 
 def test_parts_survive_an_export_and_reimport() -> None:
-    """What was exported from elsewhere reads back with the same words, calls and bytes."""
+    """Text, calls and bytes are the same."""
     text, _ = exported(FORMAT, from_elsewhere())
     (again,) = read(MemorySource(text, "export.jsonl"))
     found = list(messages(again.items))

@@ -147,7 +147,7 @@ def test_missing_times_come_from_ui_messages() -> None:
 
 
 def test_history_round_trips_verbatim() -> None:
-    """Import, keep and export give the same text; the neighbours are reported, because one file cannot hold them."""
+    """Neighbouring files are reported, because one file cannot contain them."""
     (thread,) = FORMAT.read(task())
     text, problems = exported(thread)
     assert text == text_of(HISTORY_VALUE)
@@ -189,7 +189,7 @@ def test_history_file_alone_can_be_read() -> None:
 
 
 def test_continued_task_only_adds_items() -> None:
-    """Read again after it grew, a task gives everything from the first time again, so an import takes only what is new."""
+    """Earlier items are read the same, so an import adds only new ones."""
     longer = task(text_of([*HISTORY_VALUE, {"role": "assistant", "content": "done", "ts": T0 + 10000}]))
     before, after = read_one(task())[1], read_one(longer)[1]
     assert [item for item in after if item not in before] == [
@@ -216,7 +216,7 @@ def test_truncated_history_gives_its_complete_messages(left: float) -> None:
 
 
 def test_empty_history_keeps_the_neighbouring_files() -> None:
-    """An empty or zeroed history is a problem; what was on the screen is kept."""
+    """An empty or zeroed history is reported."""
     for wreck in ("", "\0\0\0\0", '[{"role":"us'):
         thread, items = read_one(task(wreck))
         assert any(isinstance(item, Problem) for item in items)

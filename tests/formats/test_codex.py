@@ -309,7 +309,7 @@ def test_whatever_stands_in_an_item_comes_back(values: list[Any], bare: bool) ->
 
 @pytest.mark.parametrize("path", transcripts("exports/polylogue_codex-session.jsonl"))
 def test_fixture_of_another_project_round_trips(path: Path) -> None:
-    """A file made by others is recognised, read with its times, and written back equal."""
+    """It is recognised and read with its times."""
     src = opened(path)
     assert FORMAT.sniff(src) >= 0.9
     thread = only(src)
@@ -371,7 +371,7 @@ def test_folders_and_other_tools_are_not_recognised() -> None:
 
 
 def test_new_messages_are_added_to_an_imported_rollout() -> None:
-    """What was said after the import is written in the file's own style; edits change their line only."""
+    """In the file's own style; edits change only their line."""
 
     def change(items: list[Item]) -> None:
         items[:] = [

@@ -82,7 +82,7 @@ def test_reply_in_pieces_is_valid_in_every_format() -> None:
 @pytest.mark.parametrize("path", REAL)
 @pytest.mark.parametrize("target", [f for f in FORMATS if f.name != "claude-code"], ids=lambda f: f.name)
 def test_real_transcripts_convert_to_every_other_format(path: Path, target: Format) -> None:
-    """All words and calls arrive, the file is recognised as what it is, and a second export is the same."""
+    """Text and calls are complete, the file is recognised, and a second export is the same."""
 
     def thread() -> ForeignThread:
         (found,) = claude_code.FORMAT.read(opened(path))

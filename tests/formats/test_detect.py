@@ -85,7 +85,7 @@ def test_detection_ignores_the_file_name() -> None:
     ],
 )
 def test_unrecognised_file_error_describes_the_file(thing: MemorySource, seen: str, advice: str) -> None:
-    """Whatever cannot be read gets an error that says what it seems to be, what to do, and what could be read."""
+    """The error says what the file seems to be, what to do, and which formats can be read."""
     with pytest.raises(FormatError) as caught:
         detect(thing)
     assert seen in caught.value.message

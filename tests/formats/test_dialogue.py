@@ -48,14 +48,14 @@ def exported(thread: ForeignThread) -> tuple[str, list[Problem]]:
 
 
 def test_file_round_trips_verbatim() -> None:
-    """Import, keep and export give the same text: order, indentation and letters."""
+    """Order, indentation and characters."""
     text = json.dumps(DIALOGUE, ensure_ascii=False, indent=2)
     (thread,) = FORMAT.read(MemorySource(text))
     assert exported(thread) == (text, [])
 
 
 def test_escapes_are_read_and_written_as_characters() -> None:
-    """A file with escapes holds the same words; the export shows them as themselves."""
+    """The text is the same."""
     (thread,) = FORMAT.read(MemorySource(json.dumps(DIALOGUE, indent=2)))
     text, _ = exported(thread)
     assert "好的，已添加。" in text
@@ -97,12 +97,12 @@ def test_code_changes_are_ordered_by_time() -> None:
     ],
 )
 def test_file_name_holds_the_start_time(iso: str, name: str) -> None:
-    """The name holds the start by its own clock."""
+    """In the time zone of the start."""
     assert file_name(iso) == name
 
 
 def test_file_name_of_an_invalid_time_is_refused() -> None:
-    """What is not a time gives a clear error."""
+    """With a clear error."""
     with pytest.raises(InvalidInput):
         file_name("yesterday")
 
@@ -137,7 +137,7 @@ def without_notes(content: Content) -> Content:
 
 
 def test_rich_messages_round_trip_through_the_plain_shape() -> None:
-    """Parts with their bytes, authors, flags, alternatives and facts about the thread survive a file made for plain text."""
+    """Parts with bytes, authors, flags, alternatives and thread metadata."""
     source = ForeignThread(
         "cline",
         "77",
@@ -218,7 +218,7 @@ def test_truncated_file_gives_its_complete_messages() -> None:
 
 
 def test_odd_roles_contents_and_entries_are_kept() -> None:
-    """Other words for the roles are understood, unknown ones reported; nothing is changed on the way back."""
+    """Synonyms of roles are understood, unknown roles reported; the export is unchanged."""
     odd = {
         "start_time": None,
         "messages": [

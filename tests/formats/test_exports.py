@@ -41,7 +41,7 @@ def test_moment_parses_every_time_of_an_export(value: Any, expected: str | None)
 
 
 def test_documents_of_a_folder_are_found_in_order() -> None:
-    """Whole and numbered documents are found, in order; other files are not taken for them."""
+    """Single and numbered documents; other files are ignored."""
     names = ["conversations-001.json", "conversations-000.json", "shared_conversations.json", "user.json"]
     folder = MemorySource(dict.fromkeys(names, "[]") | {"conversations.json": {}}, "export")
     assert [document.name for document in documents(folder)] == [

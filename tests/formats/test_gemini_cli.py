@@ -143,7 +143,7 @@ def test_session_as_lines() -> None:
 
 
 def test_rewind_makes_a_branch() -> None:
-    """What was said before going back is a branch; what comes after it is live."""
+    """Rewound messages are a branch; later ones are live."""
     source = lines(
         FACTS,
         user("1", "a"),
@@ -165,7 +165,7 @@ def test_rewind_makes_a_branch() -> None:
 
 
 def test_shortened_message_list_removes_nothing() -> None:
-    """A new list of messages adds its summary and leaves what was said as it was; the line itself is kept."""
+    """A shortened list adds its summary; earlier messages stay."""
     short = {"$set": {"messages": [user("sum", "summary so far"), {**reply("2"), "content": "masked"}]}}
     thread = only(lines(FACTS, user("1", "a"), reply("2", "long answer"), short, user("3", "on")))
     items = list(thread.items)

@@ -37,7 +37,7 @@ def test_non_ascii_is_kept_and_lone_surrogates_are_escaped() -> None:
     "text", ["", "{", "[1,]", "nul", "\x00", "[" * 100_000, "1" * 5000, "NaN", "[1e999]", '{"a":1} x']
 )
 def test_try_parse_returns_a_reason_for_invalid_json(text: str) -> None:
-    """Broken, absurdly nested and absurdly long texts give a reason."""
+    """For broken, too deep and too long texts."""
     assert isinstance(try_parse(text), NotJson)
 
 

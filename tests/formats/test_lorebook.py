@@ -220,7 +220,7 @@ def test_handwritten_json_is_read() -> None:
 
 
 def test_markdown_sections_are_entries() -> None:
-    """Headings of both kinds, nothing inside code; a list of bold names gives an entry each."""
+    """Both kinds of headings, not inside code; a list of bold names gives one entry each."""
     text = (
         "---\ntitle: x\n---\nPreface.\n\n# Aldor\nA land.\n\n## 1. Places\n\n### [Mistwood](m.md)\nDark.\n```\n# no heading\n```\n"
         "## Characters\n- **Ellie**: a forest elf\n  who sings\n- **Tom** — a smith\n\nRules\n-----\nNo magic.\n"

@@ -116,7 +116,7 @@ def test_caller_can_provide_links_to_blobs() -> None:
 
 
 def test_json_string_arguments_are_indented() -> None:
-    """A string of JSON is indented; a broken one is shown as it came."""
+    """Invalid JSON is shown unchanged."""
     good, _ = page([ForeignMessage("assistant", Content((ToolCall("1", "f", '{"路径":"a"}'),)))])
     assert '```json\n{\n  "路径": "a"\n}\n```' in good
     bad, _ = page([ForeignMessage("assistant", Content((ToolCall("1", "f", '{"path": "a'),)))])

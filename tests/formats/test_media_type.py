@@ -23,5 +23,5 @@ from backscroll.formats.sources.media_type import UNTOLD, media_type
     ],
 )
 def test_media_type_from_declaration_name_or_bytes(said: str, name: str, data: bytes, expected: str) -> None:
-    """What was said counts first, then the name, then the bytes."""
+    """In this order."""
     assert media_type(said, name, data) == expected

@@ -87,7 +87,7 @@ def test_roles_parts_and_names_are_understood() -> None:
 
 
 def test_plain_messages_have_no_vendor_metadata() -> None:
-    """Equal words stay equal for every sender: nothing of the vendor is kept where nothing is needed."""
+    """So that equal text has equal content."""
     for data in ({"role": "user", "content": "hi"}, {"role": "tool", "tool_call_id": "x", "content": "ok"}):
         role, content = message_from_openai(data)
         assert content.metadata == {}
@@ -265,7 +265,7 @@ def test_one_message_per_line_is_one_thread() -> None:
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("shape", ["list", "object"])
 def test_truncated_document_gives_its_complete_messages(shape: str, indent: int | None) -> None:
-    """A document cut in the middle gives its whole messages and says where it broke off."""
+    """The problem says where it was cut."""
     value = CHAT if shape == "list" else {"model": "m", "messages": CHAT}
     text = json.dumps(value, indent=indent)
     cut = text[: text.index("Sunny")]
@@ -307,7 +307,7 @@ def plain(role: Role, *parts: Any, **more: Any) -> ForeignMessage:
 
 
 def test_foreign_thread_is_valid_and_reports_losses() -> None:
-    """Parts without vendor metadata give plain wire messages; whatever has no place is reported with its message."""
+    """Parts become plain wire messages; losses are reported with their message."""
     items: list[Item] = [
         plain("system", Text("S")),
         plain(
@@ -378,7 +378,7 @@ def test_foreign_thread_is_valid_and_reports_losses() -> None:
 
 
 def test_exports_are_deterministic() -> None:
-    """The same thread gives the same bytes, and the export can be read again."""
+    """The export can be read again."""
     items = [plain("user", Text("x")), plain("assistant", ToolCall("c", "f", {"a": 1}))]
     one, _ = exported(ForeignThread("elsewhere", "x", list(items)))
     two, _ = exported(ForeignThread("elsewhere", "x", list(items)))

@@ -98,7 +98,7 @@ def test_truncated_document_keeps_its_complete_items() -> None:
 
 
 def test_value_without_items_is_refused() -> None:
-    """With a sentence that says what was expected."""
+    """The error says what was expected."""
     for text in ("3", "{}", "nonsense", '{"messages": []}'):
         with pytest.raises(FormatError) as caught:
             list(FORMAT.read(MemorySource(text, "x.json")))
@@ -108,7 +108,7 @@ def test_value_without_items_is_refused() -> None:
 
 
 def test_foreign_thread_reports_losses() -> None:
-    """Every message becomes items that the wire has, and what has no place is reported."""
+    """Every message becomes items of the wire."""
     text, problems = exported(FORMAT, from_elsewhere())
     document = json.loads(text)
     assert document["instructions"] == "Be brief."

@@ -100,7 +100,7 @@ def test_authorization_headers_are_found() -> None:
     ],
 )
 def test_secrets_in_assignments_and_urls_are_found_exactly(text: str, kind: str, secret: str) -> None:
-    """Exactly the secret is marked, not the name before it nor the punctuation after it."""
+    """Without the name before and the punctuation after."""
     (finding,) = find_secrets(text)
     assert (finding.kind, text[finding.start : finding.end]) == (kind, secret)
 
@@ -150,7 +150,7 @@ def test_placeholders_code_and_prose_are_not_secrets(text: str) -> None:
 
 
 def test_shown_form_does_not_reveal_the_secret() -> None:
-    """The shown form is the first four characters and an ellipsis; less where that would be most of the secret."""
+    """At most the first four characters and an ellipsis."""
     key = KEYS["github-token"]
     assert find_secrets(key)[0].shown == key[:4] + "…"
     (short,) = find_secrets("password=a1b2c3")
@@ -158,7 +158,7 @@ def test_shown_form_does_not_reveal_the_secret() -> None:
 
 
 def test_secret_is_found_once() -> None:
-    """A key that is also the value of an assignment, or is in a header, is found once, as what it is."""
+    """A key in an assignment or header is reported as the more specific kind."""
     key = KEYS["anthropic-key"]
     assert kinds(f'api_key = "{key}"') == ["anthropic-key"]
     assert kinds(f"Authorization: Bearer {KEYS['jwt']}") == ["jwt"]
@@ -173,7 +173,7 @@ def test_findings_come_in_order() -> None:
 
 
 def test_prose_has_no_findings() -> None:
-    """Pages of ordinary English and Chinese about keys, tokens and passwords give no alarm."""
+    """English and Chinese text about keys, tokens and passwords."""
     english = "The token count of the reply was 512. A password must be kept secret; the key: patience. Basic auth is old. "
     chinese = "令牌数是五百一十二。密码要保密，密钥：耐心。基本认证已经过时了。口令是芝麻开门。"
     assert find_secrets((english + chinese) * 200) == []

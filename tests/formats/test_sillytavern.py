@@ -213,7 +213,7 @@ def same(left: Any, right: Any) -> bool:
 
 @pytest.mark.parametrize("lines", [NEW, OLD, OLD_GROUP], ids=["new", "old", "old group"])
 def test_every_line_round_trips(lines: list[Any]) -> None:
-    """Import, keep and export give the same JSON values for every line, in order, without complaints."""
+    """Every line has the same JSON values, without problems."""
     (thread,) = FORMAT.read(source_of(lines))
     back, problems = exported(thread)
     assert same(back, lines)
@@ -242,7 +242,7 @@ def test_mes_wins_over_an_outdated_swipe() -> None:
 
 
 def test_swipes_have_their_own_times_and_reasoning() -> None:
-    """swipe_info gives every alternative its time, its model and its reasoning."""
+    """From swipe_info, with the model."""
     answer = messages(source_of(NEW))[2]
     assert answer.alternative_times == (
         "2025-03-02T08:01:30+00:00",
@@ -330,7 +330,7 @@ def test_old_group_chat_without_header_is_read() -> None:
     ],
 )
 def test_times_of_every_version_are_parsed(raw: Any, iso: str, naive: bool) -> None:
-    """Each way in which SillyTavern ever wrote a time gives ISO, marked where the zone is unknown."""
+    """To ISO, marked if the zone is unknown."""
     assert when(raw) == (iso, naive)
 
 
@@ -353,12 +353,12 @@ def test_times_of_every_version_are_parsed(raw: Any, iso: str, naive: bool) -> N
     ],
 )
 def test_unknown_times_are_not_guessed(raw: Any) -> None:
-    """Nonsense and ambiguity give no time at all, and no error."""
+    """Invalid and ambiguous times give none, without an error."""
     assert when(raw) is None
 
 
 def test_unknown_time_is_kept_raw_and_naive_time_is_marked() -> None:
-    """The message keeps what the file said about its time, whether or not it was understood."""
+    """The raw value is kept in either case."""
     first, second, third = messages(source_of(OLD_GROUP))
     assert second.at is None
     assert second.content.metadata[KEY]["fields"]["send_date"] == "next Tuesday"
@@ -467,7 +467,7 @@ def test_no_line_however_odd_is_changed_by_a_round_trip(lines: list[dict[str, An
 
 
 def test_edits_win_over_the_kept_raw_line() -> None:
-    """After a change of the words, author or visibility the export says the new, and keeps the rest of the line."""
+    """Changed text, author or visibility is exported; the rest of the line stays."""
     odd = dict(ANSWER, swipe_id="1")  # a line that needs its raw copy
     message = messages(source_of([HEADER, odd]))[0]
     assert "raw" in message.content.metadata[KEY]

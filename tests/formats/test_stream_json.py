@@ -101,7 +101,7 @@ def test_invalid_member_is_skipped() -> None:
 
 
 def test_nan_and_infinite_numbers_become_text() -> None:
-    """NaN and numbers beyond all bounds become text: no conversation is lost for them, and none can be stored as such."""
+    """No conversation is lost because of them."""
     assert read("[NaN, -Infinity, 1e999, 1.5]")[0].value == "NaN"
     assert [piece.value for piece in read("[NaN, -Infinity, 1e999, 1.5]")] == [
         "NaN",

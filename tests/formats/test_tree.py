@@ -92,7 +92,7 @@ def test_last_node_is_live_if_none_is_named() -> None:
 
 
 def test_empty_tree_has_no_steps() -> None:
-    """No nodes give no steps."""
+    """An empty list of nodes."""
     assert list(walk([], "x")) == []
 
 

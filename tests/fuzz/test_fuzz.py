@@ -28,7 +28,7 @@ RUNS = [
 
 @pytest.mark.parametrize(("name", "seed"), RUNS, ids=[f"{name}-{seed}" for name, seed in RUNS])
 def test_fuzzer_finds_no_failure(name: str, seed: int, tmp_path: Path) -> None:
-    """What fails here is seen again with `make fuzz ONLY=name SEED=n`."""
+    """Reproduce a failure with `make fuzz ONLY=name SEED=n`."""
     fuzz.run(name, seed, tmp_path)
     assert not list(tmp_path.glob("fuzz-*"))
 
@@ -73,7 +73,7 @@ class TestProgram:
     def test_run_ends_at_its_number_of_requests(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A fuzzer may count what it checked; a run that failed counts nothing."""
+        """Fuzzers return how many requests they checked; a failed run counts none."""
         seen: list[int] = []
 
         def good(seed: int, _: Path) -> int:
@@ -109,7 +109,7 @@ class TestProgram:
         assert done.returncode == code
 
     def test_stopped_run_leaves_nothing_behind(self, tmp_path: Path) -> None:
-        """Neither processes nor the folders of the runs under way."""
+        """Neither processes nor temporary folders."""
         command = [sys.executable, "-m", "tests.fuzz", "--processes", "2", "--only", "secrets"]
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE) as program:

@@ -86,7 +86,7 @@ def one_field_changes(lines: list[Any], kind: str) -> Iterator[tuple[str, list[A
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_invalid_field_is_refused_with_its_line(small: Path, tmp_path: Path, kind: str) -> None:
-    """Everything that is not as it was is named with a line; what is in the store verifies, and the other thread is whole."""
+    """The store verifies, and the other thread is complete."""
     lines = lines_of(small)
     whole = logs_of(lines)
     bystander = next(row["thread"] for row in reversed(lines) if "thread" in row)
@@ -111,7 +111,7 @@ def test_invalid_field_is_refused_with_its_line(small: Path, tmp_path: Path, kin
 
 
 def test_event_without_its_body_is_refused(small: Path, tmp_path: Path) -> None:
-    """Words may be absent only where something says that they were forgotten: the line is named, the others go in."""
+    """A body may be missing only after a forget; the line is reported, the others are imported."""
     lines = lines_of(small)
     number = next(n for n, row in enumerate(lines) if row.get("kind") == "appended")
     del lines[number]["body"], lines[number]["salt"]

@@ -146,7 +146,7 @@ def test_fork_does_not_duplicate_facts_and_can_change_them(store: Engine) -> Non
 
 
 def test_profile_follows_edits_of_settled_turns(store: Engine) -> None:
-    """The graph of a thread keeps what was settled; a profile does not."""
+    """Unlike the graph of a thread."""
     one = says(store, "I live in Lisbon.")
     for n in range(8):
         one.append("assistant", f"Answer {n}.")
@@ -164,7 +164,7 @@ def test_profile_follows_edits_of_settled_turns(store: Engine) -> None:
 
 
 def test_large_thread_enters_the_profile_over_several_prompts(tmp_path: Path) -> None:
-    """What a prompt may not read at once, the next ones find; nothing is lost on the way."""
+    """Each prompt reads a bounded part; nothing is lost."""
     with backscroll.open(tmp_path / "s.db", background=False) as store:
         one = store.create(user="ann")
         for n in range(90):
