@@ -2,10 +2,11 @@
 
     .venv/bin/python -m bench.evidence_learn OUT.json [--words] [--check folds|sets|product]
 
-Part, not product: reads the pure modules of recall. Needs the shared retrieval data beside the repository, and lightgbm, which is no dependency of the
-package (the trees are written down and asked by `recall/fuse`). `--check folds` learns five times, each time without a fifth of the
-conversations, and scores on those; `--check sets` leaves out one whole set at a time, which shows what to expect of conversations of another kind;
-`--check product` does the same through `thread.recall` (`bench.evidence_product`).
+Part, not product: reads the pure modules of recall. Needs the shared retrieval data beside the repository, and lightgbm,
+which is not a dependency of the package (the trees are written down and asked by `recall/fuse`). `--check folds` learns five
+times, each time without a fifth of the conversations, and scores on those; `--check sets` leaves out one whole set at a time,
+which shows what to expect of conversations of another kind; `--check product` does the same through `thread.recall`
+(`bench.evidence_product`).
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def rows_of(run: Any, encoder: str) -> tuple[list[str], list[Row]]:
 
 @dataclass
 class Taught:
-    """What is learned from: tempting wrong texts and some others, who then stand for all, beside the right ones."""
+    """Training data: the right texts, tempting wrong ones, and a sample of the others."""
 
     clues: np.ndarray
     right: np.ndarray

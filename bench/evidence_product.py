@@ -97,7 +97,7 @@ class Product:
             self.turn_of[message.id] = turn.id
 
     def recall(self, question: str, budget: int) -> Any:
-        """What a user gets."""
+        """Return what a user gets."""
         return self.thread.recall(question, budget)
 
     def context(self, question: str, budget: int) -> str:
@@ -105,7 +105,7 @@ class Product:
         return self.recall(question, budget).text
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Close and remove the store."""
         self.store.close()
         self.folder.cleanup()
 

@@ -55,7 +55,7 @@ class Rules:
             self.inner = Dialogue()
 
     def add(self, speaker: str | None, text: str) -> None:
-        """The next turn."""
+        """Add the next turn."""
         self.inner.add(speaker, text)
 
     def result(self) -> dict[str, list[Any]]:
@@ -87,7 +87,7 @@ class Dialogue:
         self.turns: list[tuple[str, str]] = []
 
     def add(self, speaker: str | None, text: str) -> None:
-        """The next turn."""
+        """Add the next turn."""
         self.turns.append((speaker or "", text))
 
     def result(self) -> dict[str, list[Any]]:

@@ -34,7 +34,7 @@ class Rules:
         self.allowed = set(predicates)
 
     def add(self, speaker: str | None, text: str) -> None:
-        """The next turn."""
+        """Add the next turn."""
         self.turns.append((speaker or "", text))
 
     def result(self) -> dict[str, list[Any]]:

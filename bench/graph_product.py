@@ -3,8 +3,8 @@
     cd ../shared/bench/graph && PYTHONPATH=<this repository> python run.py --extractor bench.graph_product:Product
 
 The first to speak writes as the user, everybody else as the assistant, each under their own name, as in a chat between people. The predicates of the
-data stand for those of the ontology by the tables of `bench.graph_extract` and `bench.graph_extract_zh` (those adapters measure the rules alone:
-a part, not the product).
+data are mapped to those of the ontology by the tables of `bench.graph_extract` and `bench.graph_extract_zh` (those adapters
+measure the rules alone: a part, not the product).
 """
 
 from __future__ import annotations

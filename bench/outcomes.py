@@ -82,7 +82,7 @@ def _write(thread: backscroll.Thread, says: Sequence[str | Mapping[str, Any]]) -
 
 
 def _named(word: str, text: str) -> bool:
-    """True where one of the words that `|` separates stands in a text."""
+    """Return True if one of the words separated by `|` is in a text."""
     return any(one in text for one in word.split("|"))
 
 

@@ -4,9 +4,9 @@ shared data.
     python -m bench.recall_nothing [--held] [--shared]
 
 Each question is put to `thread.recall(question, 500)`. An own question should get items, best the one that answers; a foreign one the
-sentence that nothing is about it. The questions stand in `recall_nothing.toml`, in two halves: improvements are made by looking at the first;
-`--held` asks the other. `--shared` writes conversations of the shared retrieval data into stores, and asks each some questions of its own, of others of its set, and of
-other sets in the same language.
+sentence that nothing is about it. The questions are in `recall_nothing.toml`, in two halves: improvements are made by looking
+at the first; `--held` asks the other. `--shared` writes conversations of the shared retrieval data into stores, and asks each
+some questions of its own, of others of its set, and of other sets in the same language.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def shared() -> None:
 
 
 def main() -> None:
-    """Print how it went."""
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--held", action="store_true")
     parser.add_argument("--shared", action="store_true")

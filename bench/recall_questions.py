@@ -3,7 +3,7 @@
     python -m bench.recall_questions
 
 A thread with some fifty tool results in English and Chinese is condensed; then each question is asked in a fork of its own, as the newest
-message of the user. The questions stand in `recall_questions.toml`, in two halves: improvements are made by looking at the first.
+message of the user. The questions are in `recall_questions.toml`, in two halves: improvements are made by looking at the first.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def ask(thread: Thread, text: str) -> tuple[str, bool]:
 
 
 def run(folder: Path) -> Outcome:
-    """Ask everything."""
+    """Ask all questions."""
     data, out = material(), Outcome()
     with backscroll.open(folder / "questions.db", background=False) as engine:
         thread = write_past(engine, data)
@@ -135,7 +135,7 @@ def run(folder: Path) -> Outcome:
 
 
 def main() -> None:
-    """Print how it went."""
+    """Print the results."""
     with tempfile.TemporaryDirectory(prefix="backscroll-questions-") as folder:
         out = run(Path(folder))
     for half in ("seen", "held"):

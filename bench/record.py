@@ -1,6 +1,6 @@
 """Measure the record: edits, bulk appends, searches, several processes, and bytes, each beside raw `sqlite3`.
 
-Public calls only. Ours and raw take turns within one run, so that both meet the same machine; processor time stands beside
+Public calls only. Ours and raw take turns within one run, so that both meet the same machine; processor time is shown beside
 wall time, because other work on the machine adds to the one and hardly to the other.
 """
 
@@ -68,7 +68,7 @@ def _put_raw(raw: sqlite3.Connection, messages: list[dict[str, str]]) -> None:
 
 
 def record(folder: Path, options: Namespace) -> list[Row]:
-    """Everything of this module."""
+    """Run all measurements of this module."""
     return [
         *edits(folder, options),
         *many(folder, options),

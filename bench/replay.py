@@ -103,7 +103,7 @@ class _Watched:
         self.inner.reset({**meta, "tools": self.tools})
 
     def prompt(self, history: list[dict[str, Any]], budget: int) -> tuple[list[dict[str, Any]], list[Any]]:
-        """The prompt for this call."""
+        """Return the prompt for this call."""
         start = time.process_time()
         made, extra = self.inner.prompt(history, budget)
         self.spent.append(time.process_time() - start)
@@ -211,7 +211,7 @@ _COLUMNS = ("source", "policy", "cost", "kept", "far", "lines", "breaks", "uncac
 
 
 def _print(budget: int, figures: Mapping[str, Mapping[str, Any]]) -> None:
-    """One table for one budget: every source, then the pools."""
+    """Print one table for one budget: every source, then the pools."""
     pool = figures[_ALL][ENGINE]
     title = f"Replay at {budget:,} tokens: {pool['trajectories']} sessions, {pool['calls']:,} calls"
     caption = (

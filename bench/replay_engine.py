@@ -59,7 +59,7 @@ class Engine:
             folder.cleanup()
 
     def prompt(self, history: list[dict[str, Any]], budget: int) -> tuple[list[dict[str, Any]], list[Any]]:
-        """The prompt for this call."""
+        """Return the prompt for this call."""
         for number in range(len(self.places), len(history)):
             recorded = message_of(number, history[number])
             made = self.thread.append(recorded.role, self.content(recorded))

@@ -90,7 +90,7 @@ class Policy:
     prices = Prices()
 
     def reset(self, meta: dict[str, Any]) -> None:
-        """A new trajectory."""
+        """Start a new trajectory."""
         del meta
         self.units: list[Unit] = []
         self.waiting: list[Unit] = []  # not looked at yet: the product does that in the background
@@ -103,7 +103,7 @@ class Policy:
         self.compaction: Compaction | None = None
 
     def prompt(self, history: list[dict[str, Any]], budget: int) -> tuple[list[dict[str, Any]], list[Any]]:
-        """The prompt for this call."""
+        """Return the prompt for this call."""
         fresh = [message_of(i, history[i]) for i in range(self.seen, len(history))]
         units = list(units_of(fresh))
         self.units += units

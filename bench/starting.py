@@ -2,7 +2,7 @@
 with and without a compaction, and resident memory.
 
 Each figure is measured in a process of its own (`bench/starting_child`). `BACKSCROLL_BESIDE` may name the interpreter of another
-version: it does the same on copies of the same stores, in the same run, and its figures stand in the column of the floor.
+version: it does the same on copies of the same stores, in the same run, and its figures are in the floor column.
 """
 
 from __future__ import annotations

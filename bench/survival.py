@@ -100,7 +100,7 @@ def measured(messages: list[Message], counts: Counts) -> tuple[int, int]:
 
 
 def _home(layer: list[Gist], essential: Essential) -> str:
-    """The text of the part of a level in which an essential stands."""
+    """Return the text of the part of a level that contains an essential."""
     seq = essential.message.seq
     return next((g.text for g in layer if g.first and g.last and g.first.seq <= seq <= g.last.seq), "")
 

@@ -139,7 +139,7 @@ def family_pages(family: CommandFamily, ctx: click.Context) -> list[str]:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     i18n.use("en")
     os.environ["COLUMNS"] = "100"
     return "\n".join(

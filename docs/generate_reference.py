@@ -34,7 +34,7 @@ INSIDE = tuple(
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its title, what it is for, and the objects on it; `Thread.graph` stands for the type that it returns."""
+    """One page: its title, what it is for, and the objects on it; `Thread.graph` represents the type that it returns."""
 
     name: str
     title: str

@@ -58,7 +58,7 @@ Text in fenced code is never a mention.
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     i18n.use("en")
     pieces = [OPENING]
     for family, members in groupby(registry.all(), key=lambda slash: slash.family):

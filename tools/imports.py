@@ -104,7 +104,7 @@ def _targets(node: ast.Import | ast.ImportFrom, package: str, named: Mapping[str
 
 
 def _known(name: str, named: Mapping[str, Path]) -> str:
-    """The module that a dotted name stands for: itself, or the nearest one that contains it."""
+    """Return the module of a dotted name: itself, or the nearest one that contains it."""
     while name and name not in named:
         name = name.rpartition(".")[0]
     return name
@@ -187,7 +187,7 @@ def _components(edges: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def table(root: Path = ROOT) -> dict[str, dict[str, list[int]]]:
-    """For each folder with a cycle: how many siblings stand in one, by kinds of imports, each column with those before it."""
+    """For each folder with a cycle: how many siblings are in one, by kinds of imports, each column with those before it."""
     imports = all_imports(root)
     rows: dict[str, dict[str, list[int]]] = {}
     for upto in range(len(KINDS)):

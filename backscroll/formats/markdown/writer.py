@@ -2,7 +2,7 @@
 
 Owns: the look of the page in English and Chinese. Turns keep their numbers; calls, results, thinking, earlier versions and
 vendors' parts are folded; Markdown in messages is rendered but contained: open fences are closed, and the few HTML tags that
-would swallow the rest of the page are escaped. There is no reader.
+would swallow the rest of the page are escaped. It cannot be read back.
 """
 
 from __future__ import annotations

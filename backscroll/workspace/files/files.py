@@ -121,7 +121,7 @@ class Files:
             return spot.status is not None
 
     def hash(self, path: str | Path) -> str:
-        """Return the SHA-256 of the content; empty if there is no file."""
+        """Return the SHA-256 of the content; empty without a file."""
         with self.walker.at(path) as spot:
             if spot.status is None:
                 return ""

@@ -42,7 +42,7 @@ class FileState:
 
 
 def state_at(root_fd: int, path: str) -> FileState | None:
-    """Return the current state of a path; None if there is no file. Folders do not count."""
+    """Return the current state of a path; None without a file. Folders do not count."""
     found = status(root_fd, path)
     if found is None or stat.S_ISDIR(found.st_mode):
         return None
