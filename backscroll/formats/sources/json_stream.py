@@ -70,7 +70,7 @@ class _TextWindow:
         self.line = 1
 
     def _grow(self, least: int) -> bool:
-        """Read until at least `least` characters are ahead; False if the text has ended."""
+        """Read until `least` characters are ahead or the text ends; False if nothing more was read."""
         new: list[str] = []
         have = len(self._text) - self._at
         while have < least and (chunk := next(self._chunks, None)) is not None:

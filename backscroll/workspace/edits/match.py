@@ -142,7 +142,7 @@ def _replace_hunk(document: Document, hunk: Hunk, first: int, note: str) -> Edit
 
 
 def _ends_fit(document: Document, hunk: Hunk, first: int) -> bool:
-    """Return True unless a hunk at the end of the file would be placed elsewhere."""
+    """Return True if the place suits a hunk: one that lacks a final newline must be at the end of the file."""
     at_end = first + len(hunk.old) == len(document.lines)
     return at_end or (hunk.old_ends and hunk.new_ends)
 
