@@ -1,8 +1,7 @@
 """Safe files: all file access of an agent, confined to one folder.
 
 Owns reading, writing, deleting and renaming under a root. A write is atomic and keeps mode, encoding, byte order mark and line ends;
-another hard link keeps the old content. Rejects paths that lead outside, protected files (`guard`), devices and pipes,
-swapped links (`walk`).
+another hard link keeps the old content. Rejects paths outside, protected files (`guard`), devices, pipes and links (`walk`).
 """
 
 from __future__ import annotations
@@ -105,8 +104,7 @@ class Files:
         self.walker = Walker(root, self.guard, allowed_outside)
 
     def resolve(self, path: str | Path) -> str:
-        """Return the normal form of a path inside the folder (links followed); `InvalidInput` with the reason if it is not
-        allowed."""
+        """Return the normal form of a path inside the folder (links followed). Raises `InvalidInput`."""
         with self.walker.at(path) as spot:
             return spot.path
 
