@@ -1,7 +1,7 @@
 """Safe files: all file access of an agent, confined to one folder.
 
 Owns reading, writing, deleting and renaming under a root. A write is atomic and keeps mode, encoding, byte order mark and line ends;
-another hard link keeps the old content. Rejects paths outside, protected files (`guard`), devices, pipes and links (`walk`).
+another hard link keeps the old content. Rejects paths outside, protected files (`guard`), devices, pipes, swapped links (`walk`).
 """
 
 from __future__ import annotations
