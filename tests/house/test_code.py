@@ -16,10 +16,8 @@ PUBLIC_NAMES = 40
 
 TOO_LONG_ON_PURPOSE: dict[str, str] = {
     "backscroll/agent/agent.py": "one class, `Agent`: what users hold",
-    "backscroll/engine/work/memory/reader.py": "one pass from the log to memories; every step reads what the one before gives",
     "backscroll/surfaces/chat/app.py": "the loop of the terminal and the state it holds, one class `Chat`",
     "backscroll/surfaces/cli/families/graph_views.py": "the commands of one family that look at the graph",
-    "backscroll/surfaces/cli/families/graph_views.py:turns": "the document and the table of one command, side by side",
 }
 """`backscroll/room/module.py` or `backscroll/room/module.py:function`, and the reason why it is one idea."""
 

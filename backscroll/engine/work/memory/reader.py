@@ -1,9 +1,8 @@
 """Derive memories from the log: ended tasks of a thread or its project, users' preferences, and users' changes to memories.
 
 Owns what is read and what is stored: what messages say about an ended task is an artefact under a key over their content;
-preference statements are read once per revision; users' changes come from the rare events. Nothing depends on messages
-after a task ended, so an append remakes only its own statements. If a fork and its parent both know a message, the current
-thread decides.
+preference statements are read once per revision; users' changes come from the rare events. Nothing depends on messages after a task
+ended, so an append remakes only its own statements. If a fork and its parent both know a message, the current thread decides.
 """
 
 from __future__ import annotations

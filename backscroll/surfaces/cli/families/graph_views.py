@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from backscroll.engine.knowledge.graph import ThreadGraph
     from backscroll.engine.knowledge.graph_shapes import Fact, Graph, NodeView
     from backscroll.engine.thread import Thread
+    from backscroll.vocab.assertion import TurnStatus
+    from backscroll.vocab.part import Json
 
 _LAST = 8  # turns that are searched for waiting ones
 _NEAR = 60  # relations of other nodes shown with a node
@@ -312,25 +314,8 @@ def turns(session: CliSession, thread: str, limit: int) -> None:
         first, last = window.span
         target = window.target
     if session.as_json:
-        session.screen.json(
-            {
-                "window": {"first": first, "last": last, "target": target},
-                "turns": [
-                    {
-                        "turn": s.number,
-                        "id": s.id,
-                        "state": s.state.value,
-                        "processed_at": s.processed_at,
-                        "by": s.by,
-                        "in_window": s.in_window,
-                        "affected": s.affected,
-                        "why": s.why,
-                        "tries": s.tries,
-                    }
-                    for s in states
-                ],
-            }
-        )
+        span = {"first": first, "last": last, "target": target}
+        session.screen.json({"window": span, "turns": [_turn_json(s) for s in states]})
         return
     if not states:
         session.screen.line(t("graph.no_turns"))
@@ -343,29 +328,40 @@ def turns(session: CliSession, thread: str, limit: int) -> None:
         Column(t("columns.when"), style="dim"),
         Column(t("columns.why"), shrinks=True),
     ]
-    rows = [
-        (
-            str(s.number),
-            "▸" if s.number == target else "│" if s.in_window else "",
-            t(f"turn_states.{s.state.value}"),
-            s.by,
-            "" if s.processed_at is None else format_time(s.processed_at),
-            "; ".join(
-                x
-                for x in (
-                    t("graph.affected") if s.affected else "",
-                    one_line(s.why),
-                    count("graph.tries", s.tries) if s.tries else "",
-                )
-                if x
-            ),
-        )
-        for s in states
-    ]
-    session.screen.lines(table(session.screen, columns, rows))
+    session.screen.lines(table(session.screen, columns, [_turn_row(s, target) for s in states]))
     if held := [s.number for s in states if s.in_window]:
         first = max(first, 1) if held[0] else 0
         session.screen.line(session.screen.style(t("graph.window", first=first, last=last), "dim"))
+
+
+def _turn_json(state: TurnStatus) -> dict[str, Json]:
+    return {
+        "turn": state.number,
+        "id": state.id,
+        "state": state.state.value,
+        "processed_at": state.processed_at,
+        "by": state.by,
+        "in_window": state.in_window,
+        "affected": state.affected,
+        "why": state.why,
+        "tries": state.tries,
+    }
+
+
+def _turn_row(state: TurnStatus, target: int | None) -> tuple[str, ...]:
+    remarks = (
+        t("graph.affected") if state.affected else "",
+        one_line(state.why),
+        count("graph.tries", state.tries) if state.tries else "",
+    )
+    return (
+        str(state.number),
+        "▸" if state.number == target else "│" if state.in_window else "",
+        t(f"turn_states.{state.state.value}"),
+        state.by,
+        "" if state.processed_at is None else format_time(state.processed_at),
+        "; ".join(filter(None, remarks)),
+    )
 
 
 @command(
