@@ -5,11 +5,11 @@ Owns the nouns and their JSON. The last event of a run is always `Finished`. Ref
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias, cast
 
+from backscroll.deprecation import warn_renamed
 from backscroll.vocab.change import CodeChange
 from backscroll.vocab.ids import Ref
 from backscroll.vocab.part import Json
@@ -185,7 +185,7 @@ def _plain(value: Json) -> Json:
 def __getattr__(name: str) -> object:
     """Return `RunStep` by its old name, `Step`: deprecated, for one release."""
     if name == "Step":
-        warnings.warn("Step is deprecated: use RunStep", DeprecationWarning, stacklevel=2)
+        warn_renamed("Step", "RunStep")
         return RunStep
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

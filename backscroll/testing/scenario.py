@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import cast
 
+from backscroll.deprecation import warn_renamed
 from backscroll.errors import FormatError, NotFound
 from backscroll.regular_files import read_text
 from backscroll.vocab.part import Json
@@ -232,6 +232,6 @@ def _impossible(value: Json) -> bool:
 def __getattr__(name: str) -> object:
     """Return `ScriptedCall` by its old name, `Called`: deprecated, for one release."""
     if name == "Called":
-        warnings.warn("Called is deprecated: use ScriptedCall", DeprecationWarning, stacklevel=2)
+        warn_renamed("Called", "ScriptedCall")
         return ScriptedCall
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -34,8 +34,9 @@ def test_old_name_is_the_new_object(module: str, name: str, new_module: str, new
     ("module", "name"), [(m, n) for m, n, *_ in OLD_NAMES if m != "backscroll.llm.scripted"]
 )
 def test_old_name_warns(module: str, name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"{name} is deprecated"):
+    with pytest.warns(DeprecationWarning, match=f"{name} is deprecated") as caught:
         getattr(importlib.import_module(module), name)
+    assert caught[0].filename == __file__
 
 
 #: Paths that the documentation of the version before showed, and a name in each.
@@ -61,6 +62,13 @@ def test_old_path_gives_the_new_object_and_warns(module: str, name: str, new_mod
     with pytest.warns(DeprecationWarning, match=f"{module} is deprecated: import {name} from {new_module}$"):
         old = getattr(importlib.import_module(module), name)
     assert old is getattr(importlib.import_module(new_module), name)
+
+
+def test_old_name_behind_an_old_path_warns_at_the_line_of_the_caller() -> None:
+    """Both warnings name this file, not the modules of the package in between."""
+    with pytest.warns(DeprecationWarning, match="is deprecated") as caught:
+        _ = importlib.import_module("backscroll.agent.loop.events").Step
+    assert [warning.filename for warning in caught] == [__file__, __file__]
 
 
 def test_every_old_path_leads_to_a_module() -> None:
